@@ -1,0 +1,63 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["atomic_path", "write_csv", "write_npz", "write_text"]
+
+
+@contextmanager
+def atomic_path(path: str | Path) -> Iterator[Path]:
+    """Temporary path beside ``path`` that takes its name when the block ends well.
+
+    Parameters
+    ----------
+    path : str or Path
+        The final file; its folder is made when missing.
+
+    Yields
+    ------
+    Path
+        Where to write. It keeps the suffix of ``path``, since writers look at it.
+    """
+    final = Path(path)
+    final.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".part-", suffix=final.suffix, dir=final.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o644)
+        temporary.replace(final)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write ``text`` as UTF-8 with Unix line ends, whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
+    """Write a frame without its index; ten digits, so that the last bits do not show."""
+    with atomic_path(path) as temporary:
+        frame.to_csv(temporary, index=False, float_format="%.10g", lineterminator="\n")
+
+
+def write_npz(path: str | Path, **arrays: Any) -> None:
+    """Write arrays as .npz (no pickle, no time stamps: the same bytes each time)."""
+    for name, array in arrays.items():
+        if np.asarray(array).dtype.hasobject:
+            raise TypeError(f"array {name!r} holds Python objects; store numbers or strings")
+    with atomic_path(path) as temporary:
+        np.savez(temporary, **arrays)
