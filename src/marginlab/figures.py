@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from marginlab.files import atomic_path  # noqa: E402
+from marginlab.files import atomic_path
 
 __all__ = ["COLORS", "LINES", "MARKERS", "label_panels", "new_figure", "save_figure", "style_of"]
 
@@ -106,7 +106,7 @@ def new_figure(
     (Figure, ndarray of Axes)
         The axes as an array of shape (nrows, ncols), whatever their number.
     """
-    plt.rcParams.update(_RC)
+    plt.rcParams.update(cast(Any, _RC))
     size = size or (3.4 * ncols, 2.8 * nrows)
     fig, axes = plt.subplots(
         nrows, ncols, figsize=size, squeeze=False, layout="constrained", **kwargs

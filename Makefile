@@ -1,0 +1,57 @@
+# Two commands on a fresh machine with Python 3.11+: `make` and `make test`.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := quick
+
+PYTHON ?= python3
+CORES ?= all
+BIN := .venv/bin
+SNAKEMAKE := "$(BIN)/snakemake" --cores $(CORES) --rerun-incomplete --quiet rules progress
+QUICK := --configfile config/quick.yaml
+
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.PHONY: quick paper report test lint data bench bench-quick slurm-test docs clean help
+
+help: ## list the commands
+	@grep -hE '^[a-z.-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+
+.venv: .venv/.ready ## set up the environment only
+
+.venv/.ready: requirements.lock pyproject.toml
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "marginlab needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }
+	"$(PYTHON)" -m venv .venv
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch .venv/.ready
+
+quick: .venv ## the quick reproduction: minutes, no web but the Python package index (default)
+	$(SNAKEMAKE) $(QUICK)
+	@$(SNAKEMAKE) $(QUICK) --report results/quick/report.html >/dev/null 2>&1 || { echo "the report could not be built; see: make report"; exit 1; }
+	@"$(BIN)/python" -m marginlab.cli compare --run quick --brief
+	@echo "report: $(CURDIR)/results/quick/report.html"
+
+paper: .venv ## regenerate the papers in full
+	$(SNAKEMAKE)
+	@"$(BIN)/python" -m marginlab.cli compare --run paper --brief
+
+report: .venv ## build the full run's report
+	$(SNAKEMAKE) --report results/paper/report.html
+	@echo "report: $(CURDIR)/results/paper/report.html"
+
+data: .venv ## fetch and verify the full run's data; says what cannot be had
+	$(SNAKEMAKE) data
+
+test: .venv ## run the tests
+	"$(BIN)/python" -m pytest -n 2
+
+lint: .venv ## ruff, mypy, snakefmt, snakemake --lint
+	"$(BIN)/ruff" check .
+	"$(BIN)/ruff" format --check .
+	"$(BIN)/mypy"
+	"$(BIN)/snakefmt" --check Snakefile rules
+	"$(BIN)/snakemake" --lint
+
+clean: ## remove results, figures and Snakemake's records (asks nothing; the data cache stays)
+	rm -rf results figures .snakemake

@@ -1,0 +1,4 @@
+rule chain:
+    """Target: everything of this part."""
+    input:
+        [],

@@ -1,0 +1,4 @@
+rule compare:
+    """Target: everything of this part."""
+    input:
+        [],

@@ -1,0 +1,4 @@
+rule mrc:
+    """Target: everything of this part."""
+    input:
+        [],

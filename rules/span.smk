@@ -1,0 +1,4 @@
+rule span:
+    """Target: everything of this part."""
+    input:
+        [],

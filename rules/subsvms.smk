@@ -1,0 +1,4 @@
+rule subsvms:
+    """Target: everything of this part."""
+    input:
+        [],
