@@ -24,6 +24,7 @@ from marginlab.seeds import int_seed, rng
 from marginlab.tables import write_table
 
 ROOT = Path(__file__).resolve().parents[2]
+PINNED = 1244826643
 AXES = st.lists(st.one_of(st.text(max_size=5), st.integers(0, 99)), min_size=1, max_size=4)
 
 
