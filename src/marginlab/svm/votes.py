@@ -98,7 +98,7 @@ def count_votes(
     n_machines = len(machines.intercept)
     stops = np.array([n_machines]) if checkpoints is None else np.asarray(checkpoints)
     first, inverse = distinct_rows(X)
-    rows = X if len(first) == X.shape[0] else X[first]
+    rows = X[first]
     votes = np.zeros((len(stops), len(first)), dtype=np.int64)
     if len(machines.members):
         _vote_in_blocks(machines, rows, stops.astype(np.int64), votes)
