@@ -1,0 +1,77 @@
+"""Writes a data file again with other labels; everything else stays as it was."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginlab.files import atomic_path
+from marginlab.tabular.labels import spelling_of
+from marginlab.tabular.raw import RawTable
+from marginlab.tabular.reading import Table
+
+__all__ = ["replace_labels"]
+
+_FIRST_TOKEN = re.compile(rb"^[^\s#]+", re.MULTILINE)
+
+
+def replace_labels(
+    table: Table, labels: NDArray[Any], path: str | Path, stdout: BinaryIO | None = None
+) -> None:
+    """Write ``table``'s file with other labels, in its own format.
+
+    Parameters
+    ----------
+    table : Table
+        The file as read.
+    labels : ndarray of shape (n,)
+        New labels, of the values that the file already has; each is written in the
+        file's own spelling ("+1", "yes").
+    path : str or Path
+        The new file, written whole or not at all; ``-`` is standard output.
+    stdout : binary file, optional
+        What ``-`` writes to.
+    """
+    data = _content(table, np.asarray(labels))
+    if str(path) == "-":
+        out = stdout or sys.stdout.buffer
+        out.write(data)
+        out.flush()
+        return
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def _content(table: Table, labels: NDArray[Any]) -> bytes:
+    if table.raw.format == "libsvm":
+        return _libsvm(table, labels)
+    raw, name = table.raw, table.layout.label
+    spelling = spelling_of(table.labels, raw.frame[name].tolist())
+    new = [spelling[value] for value in labels.tolist()]
+    frame = raw.frame.assign(**{name: np.array(new, dtype=raw.frame[name].to_numpy().dtype)})
+    frame = frame.astype({name: raw.frame[name].dtype})
+    if raw.format == "parquet":
+        return bytes(frame.to_parquet(None, engine="pyarrow", index=False))
+    return _csv(raw, frame)
+
+
+def _csv(raw: RawTable, frame: Any) -> bytes:
+    text = frame.to_csv(
+        None, sep=raw.delimiter, index=False, header=raw.header, lineterminator="\n"
+    )
+    return str(text).encode()
+
+
+def _libsvm(table: Table, labels: NDArray[Any]) -> bytes:
+    # Only the first entry of each row is exchanged: values keep their spelling too.
+    # A leading blank would hide a row's label from the pattern.
+    data = re.sub(rb"(?m)^[ \t]+", b"", table.raw.data.removeprefix(b"\xef\xbb\xbf"))
+    old = [match.group() for match in _FIRST_TOKEN.finditer(data)]
+    spelling = spelling_of(table.labels, old)
+    new = iter([spelling[value] for value in labels.tolist()])
+    return _FIRST_TOKEN.sub(lambda _: next(new), data)
