@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import lzma
 import math
 import sys
@@ -23,7 +24,7 @@ from marginlab.datasets import _libsvm_scan as scanner
 from marginlab.errors import DataError
 from marginlab.files import atomic_path
 
-__all__ = ["parse_libsvm", "read_libsvm", "write_libsvm"]
+__all__ = ["parse_libsvm", "read_libsvm", "values_digest", "write_libsvm"]
 
 _MAX_INDEX = 2**31 - 1
 _TOKEN_END = b" \t\r\n#"
@@ -92,6 +93,19 @@ def parse_libsvm(
     X = sparse.csr_matrix((values, indices, indptr), shape=(labels.size, width), copy=False)
     X.has_sorted_indices = X.has_canonical_format = True
     return X, labels
+
+
+def values_digest(source: str | Path) -> str:
+    """Sha256 of the numbers of a LIBSVM file, whatever its line ends and spelling.
+
+    The hash runs over labels, row ends, 0-based indices and values as little-endian
+    64-bit numbers.
+    """
+    X, y = read_libsvm(source)
+    digest = hashlib.sha256()
+    for array, kind in ((y, "<f8"), (X.indptr, "<i8"), (X.indices, "<i8"), (X.data, "<f8")):
+        digest.update(np.ascontiguousarray(array, dtype=kind).tobytes())
+    return digest.hexdigest()
 
 
 def _checked_width(n_features: int) -> int:
