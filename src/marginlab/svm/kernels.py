@@ -153,11 +153,7 @@ def rbf_gram(
     norms = squared_norms(left, dtype)
     if right is None:
         kernel = rbf_from_products(linear_gram(left, None, dtype), norms, norms, gamma)
-        np.fill_diagonal(kernel, 1.0)
-        if not sp.issparse(left):
-            return kernel
-        # sparse products need not round alike on both sides of the diagonal
-        return np.maximum(kernel, kernel.T)
+        return _mirror(kernel)
     return rbf_from_products(
         linear_gram(left, right, dtype), norms, squared_norms(right, dtype), gamma
     )
@@ -192,6 +188,17 @@ def rbf_blocks(
         part = right[columns]
         products = linear_gram(left, part, dtype)
         yield columns, rbf_from_products(products, norms, squared_norms(part, dtype), gamma)
+
+
+def _mirror(kernel: NDArray[np.floating], block: int = 512) -> NDArray[np.floating]:
+    # Rounding differs on the two sides of the diagonal: copy the lower one, in place.
+    for start in range(0, len(kernel), block):
+        stop = start + block
+        kernel[:start, start:stop] = kernel[start:stop, :start].T
+        corner = np.tril(kernel[start:stop, start:stop], -1)
+        kernel[start:stop, start:stop] = corner + corner.T
+    np.fill_diagonal(kernel, 1.0)
+    return kernel
 
 
 def _as(X: Rows, dtype: DTypeLike) -> Rows:
