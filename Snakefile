@@ -26,6 +26,7 @@ include: "rules/span.smk"
 include: "rules/mrc.smk"
 include: "rules/chain.smk"
 include: "rules/compare.smk"
+include: "rules/bench.smk"
 
 
 rule all:
