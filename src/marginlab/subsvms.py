@@ -256,7 +256,7 @@ class SubSVMs(ClassifierMixin, BaseEstimator):
         upper = shares > 0.5 if self._minority > 0 else shares >= 0.5
         return self.classes_[upper.astype(np.intp)]
 
-    def _encode(self, y: NDArray[Any]) -> NDArray[np.float64]:
+    def _encode(self, y: Any) -> NDArray[np.float64]:
         check_classification_targets(y)
         self.classes_, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
         if len(self.classes_) > 2:

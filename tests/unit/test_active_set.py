@@ -55,9 +55,7 @@ def test_l2_reaches_the_optimum(seed, n, C, gamma):
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    seed=st.integers(0, 10_000), n=st.integers(6, 40), C=st.sampled_from([0.01, 1.0, 100.0])
-)
+@given(seed=st.integers(0, 10_000), n=st.integers(6, 40), C=st.sampled_from([0.01, 1.0, 100.0]))
 def test_l1_reaches_the_optimum(seed, n, C):
     X, y, cost = _problem(seed, n, C=C)
     K = rbf_gram(X, None, 0.3)

@@ -67,7 +67,8 @@ def test_a_common_offset_does_no_harm():
 def test_positive_semidefinite_and_at_most_one(seed, gamma):
     X, _ = _data(seed, n=12)
     kernel = rbf_gram(X, None, gamma)
-    assert kernel.max() <= 1 and kernel.min() >= 0
+    assert kernel.max() <= 1
+    assert kernel.min() >= 0
     assert np.linalg.eigvalsh(kernel).min() > -1e-12
 
 

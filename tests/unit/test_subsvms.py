@@ -199,7 +199,8 @@ def test_checkpoints_need_not_include_the_end():
     model = SubSVMs(n_svms=20, random_state=0).fit(X, y)
     part = count_votes(model._machines, X, np.array([3, 7]))
     assert part.shape == (2, len(X))
-    assert (part[1] >= part[0]).all() and part[1].max() <= 7
+    assert (part[1] >= part[0]).all()
+    assert part[1].max() <= 7
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ gamma (see the deviations register), hence the name "1/d" for gamma = 1 / n_feat
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -46,9 +47,8 @@ def resolve_gamma(gamma: float | str, n_features: int) -> float:
     if isinstance(gamma, str):
         if gamma == "1/d":
             return 1.0 / n_features
-    elif not isinstance(gamma, bool) and np.isscalar(gamma) and np.isreal(gamma):
-        if np.isfinite(gamma) and gamma > 0:
-            return float(gamma)
+    elif isinstance(gamma, Real) and not isinstance(gamma, bool) and 0 < gamma < np.inf:
+        return float(gamma)
     raise UserError(f'gamma is {gamma!r}; give a positive number or "1/d"')
 
 

@@ -180,8 +180,8 @@ def _vote_in_blocks(
     rows, X = _common_origin(machines.rows, X)
     norms, norms_x = squared_norms(rows), squared_norms(X)
     reach = machines.gamma * max(norms.max(initial=0.0), norms_x.max(initial=0.0))
-    dtype = np.float32 if reach <= _FLOAT32_REACH else np.float64
-    rows, norms, norms_x = (rows.astype(dtype), norms.astype(dtype), norms_x.astype(dtype))
+    dtype: Any = np.float32 if reach <= _FLOAT32_REACH else np.float64
+    rows, norms, norms_x = rows.astype(dtype), norms.astype(dtype), norms_x.astype(dtype)
     weights, intercept = machines.weights.astype(dtype), machines.intercept.astype(dtype)
     kernel = np.empty((rows.shape[0], WIDTH), dtype=dtype)
     for start in range(0, X.shape[0], WIDTH):
