@@ -1,0 +1,1 @@
+"""Minimax risk classifiers learned by constraint and column generation."""

@@ -1,0 +1,464 @@
+"""L1-norm support vector machines by linear programming: the baselines of paper 3.
+
+Binary, with y in {-1, +1}::
+
+    min over beta, b of  sum_i max(0, 1 - y_i (x_i.beta + b)) + lam |beta|_1
+
+`svm_lp` solves the whole LP, `svm_ccg` the same one by constraint and column generation
+(Dedieu, Mazumder and Wang 2022), `svm_multi` the LP of the multi-class hinge of Crammer and
+Singer with an L1 penalty. All of them pose the dual, whose rows are the features
+(-lam <= sum_i alpha_i y_i x_ij <= lam) and whose columns are the samples (0 <= alpha_i <= 1):
+m + 1 rows where the primal has n. Every answer carries bounds on the optimum that are
+recomputed in NumPy from its own alpha and beta, so no solver has to be believed.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from marginlab.errors import SolverError, UserError
+from marginlab.mrc.box_lp import BoxLP, open_box_lp
+
+__all__ = ["L1SVM", "bounds_binary", "bounds_multi", "svm_ccg", "svm_lp", "svm_multi"]
+
+Matrix = np.ndarray | sparse.csr_matrix
+#: An answer is accepted when its two bounds are this close, relative to the objective.
+GAP = 1e-4
+
+
+@dataclass(frozen=True)
+class L1SVM:
+    """A solved L1-norm SVM.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (m,) or (n_classes, m)
+    intercept : ndarray of shape (1,) or (n_classes,)
+    objective : float
+        Value of the primal at this solution; an upper bound on the optimum.
+    lower_bound : float
+        Value of a feasible point of the dual.
+    seconds : float
+        Wall time, building the LP included.
+    rounds, samples, features : int
+        LPs solved, and the size of the last one.
+    history : list of dict
+        Per round: round, seconds, objective, lower_bound, samples, features.
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    objective: float
+    lower_bound: float
+    seconds: float
+    rounds: int
+    samples: int
+    features: int
+    history: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def gap(self) -> float:
+        """Relative distance of the two bounds."""
+        return (self.objective - self.lower_bound) / max(1.0, abs(self.objective))
+
+    def decision_function(self, X: Matrix) -> np.ndarray:
+        """Scores, of shape (n,) for two classes and (n, n_classes) for more."""
+        return np.asarray(X @ self.coef.T + self.intercept)
+
+    def predict(self, X: Matrix) -> np.ndarray:
+        """Class numbers 0, 1, ...; in the binary case 1 stands for y = +1."""
+        scores = self.decision_function(X)
+        return (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+
+
+def svm_lp(
+    X: Matrix, y: np.ndarray, lam: float = 0.01, *, solver: str = "highs", time_limit: float = 600.0
+) -> L1SVM:
+    """Binary L1-norm SVM through one LP over all samples and features (SVM-LP).
+
+    Parameters
+    ----------
+    X : ndarray or csr_matrix of shape (n, m)
+    y : ndarray of shape (n,)
+        Labels -1 and +1.
+    lam : float
+        Weight of the penalty; the sum of hinge losses is not divided by n.
+    solver : {"highs", "cbc"}
+    time_limit : float
+        Seconds.
+
+    Returns
+    -------
+    L1SVM
+
+    Raises
+    ------
+    UserError
+        If y is not -1/+1 or lam is not positive.
+    SolverError
+        If no certified solution was found in time.
+    """
+    X, y = _checked(X, y, lam)
+    problem = _Binary(X, y, lam)
+    everything = np.arange(X.shape[0]), np.arange(X.shape[1])
+    return _generate(problem, *everything, solver, time_limit, 0, 0)
+
+
+def svm_ccg(
+    X: Matrix,
+    y: np.ndarray,
+    lam: float = 0.01,
+    *,
+    solver: str = "highs",
+    n_max: int = 400,
+    m_max: int = 400,
+    time_limit: float = 600.0,
+) -> L1SVM:
+    """Binary L1-norm SVM by constraint and column generation (SVM-CCG).
+
+    It starts from `n_max` samples and the `m_max` features that correlate most with y, and
+    adds per round the `n_max` samples of largest hinge loss and the `m_max` features that
+    violate the dual most (Dedieu et al. 2022, Section 2), until the bounds meet.
+
+    Parameters
+    ----------
+    X, y, lam, solver, time_limit
+        As in `svm_lp`.
+    n_max, m_max : int
+        Samples and features a round.
+
+    Returns
+    -------
+    L1SVM
+
+    Raises
+    ------
+    UserError, SolverError
+        As in `svm_lp`.
+    """
+    X, y = _checked(X, y, lam)
+    problem = _Binary(X, y, lam)
+    columns = _spread(y, n_max)
+    strength = np.abs(problem.correlations(np.ones(len(y))))
+    rows = np.sort(np.argsort(-strength, kind="stable")[:m_max])
+    return _generate(problem, columns, rows, solver, time_limit, n_max, m_max)
+
+
+def bounds_binary(
+    X: Matrix, y: np.ndarray, coef: np.ndarray, intercept: float, alpha: np.ndarray, lam: float
+) -> tuple[float, float]:
+    """Upper and lower bound on the optimum of the binary L1-norm SVM.
+
+    The upper one is the objective itself. For the lower one alpha is made feasible: clipped
+    to [0, 1], the heavier class scaled down until sum(y alpha) = 0, and all of it scaled
+    until no feature exceeds lam; then sum(alpha) is a value of the dual.
+
+    Parameters
+    ----------
+    X, y, lam
+        The problem, as in `svm_lp`.
+    coef : ndarray of shape (m,)
+    intercept : float
+    alpha : ndarray of shape (n,)
+
+    Returns
+    -------
+    (upper, lower) : (float, float)
+    """
+    margin = y * (X @ coef + intercept)
+    upper = float(np.maximum(0.0, 1.0 - margin).sum() + lam * np.abs(coef).sum())
+    alpha = np.clip(alpha, 0.0, 1.0)
+    mass = np.array([alpha[y < 0].sum(), alpha[y > 0].sum()])
+    if mass.min() <= 0:
+        return upper, 0.0
+    alpha = alpha * np.where(y > 0, mass.min() / mass[1], mass.min() / mass[0])
+    worst = float(np.abs(X.T @ (y * alpha)).max(initial=0.0))
+    return upper, float(alpha.sum()) * min(1.0, lam / worst if worst > 0 else 1.0)
+
+
+class _Binary:
+    """The dual as rows (features, then the intercept) and columns (samples)."""
+
+    def __init__(self, X: Matrix, y: np.ndarray, lam: float) -> None:
+        self.X, self.y, self.lam = X, y, lam
+        self.shape = X.shape
+
+    def correlations(self, alpha: np.ndarray) -> np.ndarray:
+        return np.asarray(self.X.T @ (self.y * alpha))
+
+    def block(self, columns: np.ndarray, rows: np.ndarray) -> np.ndarray | sparse.csr_matrix:
+        """Signed data of some samples (along the first axis) and features."""
+        part = self.X[columns] if len(rows) == self.shape[1] else self.X[columns][:, rows]
+        sign = self.y[columns]
+        if sparse.issparse(part):
+            return sparse.csr_matrix(part.multiply(sign[:, None]))
+        return part * sign[:, None]
+
+
+def _generate(
+    problem: _Binary,
+    columns: np.ndarray,
+    rows: np.ndarray,
+    solver: str,
+    time_limit: float,
+    n_max: int,
+    m_max: int,
+) -> L1SVM:
+    start = time.perf_counter()
+    master = open_box_lp(solver)
+    _open(master, problem, columns, rows)
+    history: list[dict[str, float]] = []
+    lower = 0.0
+    while True:
+        left = time_limit - (time.perf_counter() - start)
+        coef, intercept, alpha = _read(master, problem, columns, rows, left)
+        upper, new_lower = bounds_binary(problem.X, problem.y, coef, intercept, alpha, problem.lam)
+        lower = max(lower, new_lower)
+        history.append(_entry(start, upper, lower, columns, rows, len(history)))
+        more_columns = _violated_samples(problem, coef, intercept, columns, n_max)
+        more_rows = _violated_features(problem, alpha, rows, m_max)
+        done = upper - lower <= GAP * max(1.0, upper)
+        if done or not (len(more_columns) or len(more_rows)):
+            break
+        master.add_rows(problem.block(columns, more_rows), -problem.lam, problem.lam)
+        rows = np.concatenate([rows, more_rows])
+        _add_columns(master, problem, more_columns, rows)
+        columns = np.concatenate([columns, more_columns])
+    if not done:
+        raise SolverError(
+            f"{solver} left the L1-norm SVM between {lower:.8g} and {upper:.8g}, further apart "
+            f"than {GAP:g} of its value; try the other solver"
+        )
+    seconds = time.perf_counter() - start
+    return L1SVM(
+        coef, np.array([intercept]), upper, lower, seconds,
+        len(history), len(columns), len(rows), history,
+    )  # fmt: skip
+
+
+def _open(master: BoxLP, problem: _Binary, columns: np.ndarray, rows: np.ndarray) -> None:
+    # The intercept's row comes first, so that features can be appended after it.
+    master.add_rows(np.zeros((0, 1)), 0.0, 0.0)
+    master.add_rows(np.zeros((0, len(rows))), -problem.lam, problem.lam)
+    _add_columns(master, problem, columns, rows)
+
+
+def _add_columns(master: BoxLP, problem: _Binary, columns: np.ndarray, rows: np.ndarray) -> None:
+    block = problem.block(columns, rows)
+    sign = problem.y[columns][:, None]
+    whole = (
+        sparse.hstack([sign, block], "csr") if sparse.issparse(block) else np.hstack([sign, block])
+    )
+    master.add_columns(whole, -1.0, 0.0, 1.0)
+
+
+def _read(
+    master: BoxLP, problem: _Binary, columns: np.ndarray, rows: np.ndarray, left: float
+) -> tuple[np.ndarray, float, np.ndarray]:
+    values, duals = master.solve(left)
+    alpha = np.zeros(problem.shape[0])
+    alpha[columns] = values
+    coef = np.zeros(problem.shape[1])
+    # d = -1 - (y x).dual is the reduced cost of a sample, so beta = -dual.
+    coef[rows] = -duals[1:]
+    return coef, float(-duals[0]), alpha
+
+
+def _entry(
+    start: float, upper: float, lower: float, columns: np.ndarray, rows: np.ndarray, count: int
+) -> dict[str, float]:
+    return {
+        "round": count + 1,
+        "seconds": time.perf_counter() - start,
+        "objective": upper,
+        "lower_bound": lower,
+        "samples": len(columns),
+        "features": len(rows),
+    }
+
+
+def _violated_samples(
+    problem: _Binary, coef: np.ndarray, intercept: float, columns: np.ndarray, n_max: int
+) -> np.ndarray:
+    hinge = 1.0 - problem.y * (problem.X @ coef + intercept)
+    hinge[columns] = 0.0
+    return _largest(hinge, n_max)
+
+
+def _violated_features(
+    problem: _Binary, alpha: np.ndarray, rows: np.ndarray, m_max: int
+) -> np.ndarray:
+    excess = np.abs(problem.correlations(alpha)) - problem.lam
+    excess[rows] = 0.0
+    return _largest(excess, m_max)
+
+
+def _largest(values: np.ndarray, count: int, above: float = 1e-7) -> np.ndarray:
+    found = np.flatnonzero(values > above)
+    if len(found) > count:
+        found = found[np.argsort(-values[found], kind="stable")[:count]]
+    return np.sort(found)
+
+
+def _spread(y: np.ndarray, count: int) -> np.ndarray:
+    """About `count` samples, evenly through both classes in their order."""
+    half = max(1, count // 2)
+    parts = []
+    for label in (-1, 1):
+        members = np.flatnonzero(y == label)
+        parts.append(members[np.linspace(0, len(members) - 1, min(half, len(members))).astype(int)])
+    return np.sort(np.concatenate(parts))
+
+
+def svm_multi(
+    X: Matrix,
+    y: np.ndarray,
+    lam: float = 0.01,
+    *,
+    solver: str = "highs",
+    time_limit: float = 600.0,
+) -> L1SVM:
+    """Multi-class L1-norm SVM through one LP (SVM-MULTI).
+
+    Minimises sum_i max over c of ([c != y_i] + s_ic - s_{i,y_i}) + lam |B|_1 over B and the
+    intercepts (free), with s_ic = x_i.B_c + b_c, the hinge of Crammer and Singer. The dual
+    has one column for each sample and wrong class, one row a sample (its alphas sum to at
+    most 1) and one a class and feature.
+
+    Parameters
+    ----------
+    X : ndarray or csr_matrix of shape (n, m)
+    y : ndarray of shape (n,)
+        Class numbers 0 .. n_classes - 1, each present.
+    lam, solver, time_limit
+        As in `svm_lp`.
+
+    Returns
+    -------
+    L1SVM
+
+    Raises
+    ------
+    UserError, SolverError
+        As in `svm_lp`.
+    """
+    start = time.perf_counter()
+    n_classes = int(np.max(y)) + 1
+    if n_classes < 2 or len(np.unique(y)) != n_classes:
+        raise UserError(
+            "svm_multi takes class numbers 0, 1, ... with every class present; "
+            "encode the labels with numpy.unique(y, return_inverse=True)"
+        )
+    n, m = X.shape
+    master = open_box_lp(solver)
+    master.add_rows(np.zeros((0, n_classes)), 0.0, 0.0)
+    master.add_rows(np.zeros((0, n_classes * m)), -lam, lam)
+    master.add_rows(np.zeros((0, n)), -np.inf, 1.0)
+    wrong = _wrong_classes(y, n_classes)
+    master.add_columns(_multi_columns(X, y, wrong, n_classes), -1.0, 0.0, np.inf)
+    values, duals = master.solve(time_limit - (time.perf_counter() - start))
+    coef = -duals[n_classes : n_classes * (m + 1)].reshape(n_classes, m)
+    intercept = -duals[:n_classes]
+    alpha = np.zeros((n, n_classes))
+    alpha[np.arange(n)[:, None], wrong] = values.reshape(n, n_classes - 1)
+    upper, lower = bounds_multi(X, y, coef, intercept, alpha, lam)
+    answer = L1SVM(coef, intercept, upper, lower, time.perf_counter() - start, 1, n, n_classes * m)
+    if answer.gap > GAP:
+        raise SolverError(
+            f"{solver} left the multi-class L1-norm SVM between {lower:.8g} and {upper:.8g}, "
+            f"further apart than {GAP:g} of its value; try the other solver"
+        )
+    return answer
+
+
+def bounds_multi(
+    X: Matrix,
+    y: np.ndarray,
+    coef: np.ndarray,
+    intercept: np.ndarray,
+    alpha: np.ndarray,
+    lam: float,
+) -> tuple[float, float]:
+    """Upper and lower bound on the optimum of the multi-class L1-norm SVM.
+
+    Parameters
+    ----------
+    X, y, lam
+        The problem, as in `svm_multi`.
+    coef : ndarray of shape (n_classes, m)
+    intercept : ndarray of shape (n_classes,)
+    alpha : ndarray of shape (n, n_classes)
+        Weight of each sample's wrong classes; 0 at its own.
+
+    Returns
+    -------
+    (upper, lower) : (float, float)
+
+    Notes
+    -----
+    The lower bound scales alpha until its rows sum to at most 1 and no feature exceeds lam.
+    What is left of the intercepts' balance is charged with twice the largest intercept, so
+    the bound holds for every solution whose intercepts are no larger than that.
+    """
+    n, n_classes = alpha.shape
+    each = np.arange(n)
+    scores = np.asarray(X @ coef.T + intercept)
+    lead = scores - scores[each, y][:, None] + 1.0
+    lead[each, y] = 0.0
+    upper = float(lead.max(axis=1).sum() + lam * np.abs(coef).sum())
+    flow = np.maximum(alpha, 0.0)
+    flow[each, y] = 0.0
+    flow = flow / np.maximum(1.0, flow.sum(axis=1, keepdims=True))
+    signed = -flow
+    signed[each, y] += flow.sum(axis=1)
+    worst = float(np.abs(X.T @ signed).max(initial=0.0))
+    scale = min(1.0, lam / worst if worst > 0 else 1.0)
+    unbalanced = float(np.abs(signed.sum(axis=0)).sum())
+    charge = 2.0 * (float(np.abs(intercept).max(initial=0.0)) + 1.0) * unbalanced
+    return upper, scale * (float(flow.sum()) - charge)
+
+
+def _wrong_classes(y: np.ndarray, n_classes: int) -> np.ndarray:
+    table = np.array([[c for c in range(n_classes) if c != own] for own in range(n_classes)])
+    return table[y]
+
+
+def _multi_columns(
+    X: Matrix, y: np.ndarray, wrong: np.ndarray, n_classes: int
+) -> sparse.csr_matrix:
+    """One row a (sample, wrong class): +x in the own class's block, -x in the wrong one's."""
+    n, m = X.shape
+    others = n_classes - 1
+    repeated = sparse.csr_matrix(X)[np.repeat(np.arange(n), others)]
+    place = np.repeat(np.arange(n * others), np.diff(repeated.indptr))
+    own, other = np.repeat(y, others), wrong.ravel()
+    shape = (n * others, n_classes * m)
+    plus = sparse.csr_matrix(
+        (repeated.data, repeated.indices + m * own[place], repeated.indptr), shape=shape
+    )
+    minus = sparse.csr_matrix(
+        (repeated.data, repeated.indices + m * other[place], repeated.indptr), shape=shape
+    )
+    lines = np.arange(n * others)
+    ones = np.ones(n * others)
+    narrow = (n * others, n_classes)
+    balance = sparse.csr_matrix((ones, (lines, own)), shape=narrow) - sparse.csr_matrix(
+        (ones, (lines, other)), shape=narrow
+    )
+    sums = sparse.csr_matrix(
+        (ones, (lines, np.repeat(np.arange(n), others))), shape=(len(lines), n)
+    )
+    return sparse.csr_matrix(sparse.hstack([balance, plus - minus, sums]))
+
+
+def _checked(X: Matrix, y: np.ndarray, lam: float) -> tuple[Matrix, np.ndarray]:
+    y = np.asarray(y, dtype=float)
+    if set(np.unique(y)) != {-1.0, 1.0}:
+        raise UserError("the binary L1-norm SVM takes labels -1 and +1, both present; recode y")
+    if not lam > 0:
+        raise UserError(f"lam is {lam}, but the penalty of the L1-norm SVM must be positive")
+    return X, y
