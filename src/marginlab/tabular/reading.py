@@ -127,7 +127,7 @@ def _read_libsvm(raw: RawTable, n_features: int | None, layout: Layout | None) -
     elif X.shape[1] > layout.n_features:
         raise DataError(
             f"{raw.source} has feature {X.shape[1]}, but the first file only "
-            f"{layout.n_features}; give that one --features {X.shape[1]}"
+            f"{layout.n_features}; give that one --n-features {X.shape[1]}"
         )
     X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], layout.n_features))
     whole = (labels == np.rint(labels)).all()

@@ -1,0 +1,1 @@
+"""The commands of ``marginlab``, one file each; each loads only what it needs."""

@@ -1,0 +1,148 @@
+"""Does SubSVMs help? Plain SVMs on the labels as given against SubSVMs, on trusted labels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
+
+from marginlab.measures import accuracy, bac
+from marginlab.seeds import int_seed
+from marginlab.subsvms import SubSVMs
+from marginlab.svm.kernels import rbf_gram
+
+__all__ = ["GIVEN", "METHODS", "Scores", "compare_methods", "verdict"]
+
+#: What is compared; the first two use the labels as given.
+METHODS = (
+    "SVM on the labels as given",
+    "class-balanced SVM on the labels as given",
+    "SubSVMs, majority vote",
+    "SVM on the corrected labels",
+)
+GIVEN = METHODS[:2]
+_C = (1.0, 10.0, 100.0)
+_GAMMA = (0.3, 1.0, 3.0)
+_FOLDS = 3
+
+
+@dataclass
+class Scores:
+    """Test scores of one comparison, method by method.
+
+    Attributes
+    ----------
+    bac, accuracy : dict
+        Balanced accuracy and accuracy of each of `METHODS`.
+    hits : dict
+        Which test rows each method gets right.
+    corrected : ndarray of shape (n,)
+        Corrected training labels, -1 or +1.
+    """
+
+    corrected: NDArray[Any]
+    bac: dict[str, float] = field(default_factory=dict)
+    accuracy: dict[str, float] = field(default_factory=dict)
+    hits: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
+
+    def add(self, method: str, y: NDArray[Any], predicted: NDArray[Any]) -> None:
+        """Score one method's predictions."""
+        self.bac[method] = bac(y, predicted)
+        self.accuracy[method] = accuracy(y, predicted)
+        self.hits[method] = y == predicted
+
+
+def compare_methods(
+    X: Any, y: NDArray[Any], X_test: Any, y_test: NDArray[Any], subsvms: SubSVMs, seed: int
+) -> Scores:
+    """Fit all methods on given labels and score them on trusted ones.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    y : ndarray of shape (n,)
+        Labels as given, -1 or +1.
+    X_test, y_test
+        Rows with trusted labels, both classes among them.
+    subsvms : SubSVMs
+        Unfitted estimator with the user's parameters.
+    seed : int
+        Of the folds that choose the SVMs' parameters.
+    """
+    subsvms.fit(X, y)
+    corrected = np.asarray(subsvms.labels_corrected_)
+    scores = Scores(corrected)
+    gamma, C = _choose(X, y, seed)
+    for method, weight in zip(GIVEN, (None, "balanced"), strict=True):
+        scores.add(method, y_test, _svm(X, y, X_test, gamma, C, weight))
+    scores.add(METHODS[2], y_test, np.asarray(subsvms.predict(X_test)))
+    if len(np.unique(corrected)) == 2:
+        gamma, C = _choose(X, corrected, seed)
+        scores.add(METHODS[3], y_test, _svm(X, corrected, X_test, gamma, C, None))
+    else:
+        scores.add(METHODS[3], y_test, np.full(len(y_test), corrected[0]))
+    return scores
+
+
+def _svm(
+    X: Any, y: NDArray[Any], X_test: Any, gamma: float, C: float, weight: str | None
+) -> NDArray[Any]:
+    model = SVC(C=C, gamma=gamma, class_weight=weight, cache_size=200).fit(X, y)
+    return np.asarray(model.predict(X_test))
+
+
+def _choose(X: Any, y: NDArray[Any], seed: int) -> tuple[float, float]:
+    # gamma and C of the largest balanced accuracy in cross-validation on these labels;
+    # the kernel is shared by all C and folds.
+    folds = min(_FOLDS, int(np.unique(y, return_counts=True)[1].min()))
+    if folds < 2:
+        return 1.0 / X.shape[1], 1.0
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=int_seed(seed, "check", "folds"))
+    splits = list(splitter.split(np.zeros(len(y)), y))
+    best = (-math.inf, 1.0 / X.shape[1], 1.0)
+    for factor in _GAMMA:
+        gamma = factor / X.shape[1]
+        kernel = rbf_gram(sparse.csr_matrix(X) if sparse.issparse(X) else X, gamma=gamma)
+        for C in _C:
+            score = float(np.mean([_fold(kernel, y, train, test, C) for train, test in splits]))
+            if score > best[0] + 1e-12:
+                best = (score, gamma, C)
+    return best[1], best[2]
+
+
+def _fold(
+    kernel: NDArray[Any], y: NDArray[Any], train: NDArray[Any], test: NDArray[Any], C: float
+) -> float:
+    model = SVC(C=C, kernel="precomputed", cache_size=200)
+    model.fit(kernel[np.ix_(train, train)], y[train])
+    predicted = model.predict(kernel[np.ix_(test, train)])
+    return float(balanced_accuracy_score(y[test], predicted))
+
+
+def verdict(difference: float, error: float) -> str:
+    """ "helps", "hurts" or "no clear difference", at two standard errors and .01 at least.
+
+    Parameters
+    ----------
+    difference : float
+        Balanced accuracy of the corrected way less that of the best given way.
+    error : float
+        Standard error of the difference.
+    """
+    if not abs(difference) > max(0.01, 2 * error):
+        return "no clear difference"
+    return "helps" if difference > 0 else "hurts"
+
+
+def paired_error(y: NDArray[Any], one: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
+    """Standard error of the difference of two balanced accuracies on the same rows."""
+    gain = one.astype(float) - other.astype(float)
+    parts = [gain[y == label].var() / max(int((y == label).sum()), 1) for label in (-1, 1)]
+    return math.sqrt(sum(parts)) / 2

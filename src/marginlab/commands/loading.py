@@ -1,0 +1,109 @@
+"""Reads a command's files and says what was read."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginlab.commands.console import Console
+from marginlab.errors import DataError, UserError
+from marginlab.tabular import Layout, Scaler, Table, read_table
+
+__all__ = ["check_classes", "check_inputs", "load", "load_second", "row_counts", "scale_features"]
+
+
+def check_inputs(*paths: str | None) -> None:
+    """Standard input can be read once only."""
+    if sum(path == "-" for path in paths) > 1:
+        raise UserError("standard input can be read once; give one of the files by its path")
+
+
+def load(args: argparse.Namespace, weight: str | None = None) -> Table:
+    """The command's main file, with the options of its command line."""
+    return read_table(
+        args.file,
+        label=args.label,
+        weight=weight,
+        drop=args.drop,
+        categorical=args.categorical,
+        n_features=args.n_features,
+        format=args.format,
+        header=False if args.no_header else None,
+    )
+
+
+def load_second(path: str, args: argparse.Namespace, first: Table, classes: Any) -> Table:
+    """A second file with the columns of the first and no labels that the first lacks."""
+    table = read_table(
+        path,
+        label=args.label,
+        layout=first.layout,
+        header=False if args.no_header else None,
+    )
+    if np.asarray(classes).dtype.kind in "US":
+        # A file that holds only the labels "1" and "2" of "1", "2", "none".
+        column = table.raw.frame[table.layout.label].astype(str).str.strip()
+        table = replace(table, y=column.to_numpy(dtype=str))
+    unknown = sorted(set(table.labels.tolist()) - set(np.asarray(classes).tolist()), key=str)
+    if unknown:
+        raise DataError(
+            f"{table.source} has the label {unknown[0]!r}, which {first.source} does not have; "
+            f"drop those rows or mend the spelling"
+        )
+    return table
+
+
+def check_classes(table: Table, most: int | None) -> NDArray[Any]:
+    """The distinct labels, at least two and at most ``most``, each with two rows or more."""
+    classes, counts = np.unique(table.labels, return_counts=True)
+    if len(classes) < 2:
+        raise DataError(
+            f"{table.source}: every row has the label {classes.tolist()[0]!r}; rows of two "
+            f"classes are needed"
+        )
+    if most and len(classes) > most:
+        shown = ", ".join(map(str, classes[:5].tolist())) + (", ..." if len(classes) > 5 else "")
+        raise DataError(
+            f"{table.source} has {len(classes)} different labels ({shown}), but this command "
+            f"takes exactly {most}; keep the rows of two classes, or name another --label"
+        )
+    if counts.min() < 2:
+        rare = classes[int(counts.argmin())]
+        raise DataError(
+            f"{table.source}: only one row has the label {rare.item()!r}; each class needs two"
+        )
+    if len(classes) > max(20, len(table.labels) // 2):
+        raise DataError(
+            f"{table.source} has {len(classes)} different labels in {len(table.labels)} rows; "
+            f"that is a quantity and no class: name another --label"
+        )
+    return classes
+
+
+def scale_features(table: Table, kind: str, console: Console) -> tuple[Any, Scaler]:
+    """Scaled features of the main file; constant features are remarked on."""
+    scaler = Scaler.fit(table.X, kind)
+    names = _names(table.layout, np.flatnonzero(scaler.constant))
+    if len(names) == len(scaler.constant):
+        raise DataError(f"{table.source}: every feature is constant; there is nothing to learn")
+    if names and table.layout.kind == "columns":
+        shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+        console.note(f"{len(names)} constant features carry nothing ({shown})")
+    return scaler.apply(table.X), scaler
+
+
+def _names(layout: Layout, positions: NDArray[np.intp]) -> list[str]:
+    names = layout.feature_names()
+    return [names[i] for i in positions.tolist()]
+
+
+def row_counts(y: NDArray[Any], classes: Sequence[Any]) -> str:
+    """How many rows each label has, in words."""
+    counts = [int((y == label).sum()) for label in classes]
+    parts = [f"{label} ({count} rows)" for label, count in zip(classes, counts, strict=True)]
+    return " and ".join(parts) if len(parts) == 2 else ", ".join(parts)
