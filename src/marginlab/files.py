@@ -7,10 +7,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
+
+if TYPE_CHECKING:  # pandas takes a second to import, and most jobs do without it
+    import pandas as pd
 
 __all__ = ["atomic_path", "write_csv", "write_npz", "write_text"]
 
