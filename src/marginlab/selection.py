@@ -284,7 +284,7 @@ class _Prepared:
                 f"kernel matrix fits in memory; search on a random subsample"
             )
         self.rows, self.signs = checked[0][0][kept], checked[0][1][kept]
-        self.kept = kept
+        self.kept, self.n_given = kept, checked[0][2].size
         self.weights = [weights[kept] for _, _, weights in checked]
         self.tol = float(estimator.tol)
 
@@ -323,7 +323,7 @@ class _Prepared:
     def folds(self, cv: Any) -> list[Fold]:
         """Folds as GridSearchCV makes them of all rows, without the rows of weight 0."""
         splitter = check_cv(cv, self._y, classifier=True)
-        place = np.full(self._X.shape[0], -1)
+        place = np.full(self.n_given, -1)
         place[self.kept] = np.arange(self.kept.size)
         pairs = (
             tuple(place[rows][place[rows] >= 0] for rows in fold)

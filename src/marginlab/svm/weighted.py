@@ -257,7 +257,8 @@ class WeightedSVC(ClassifierMixin, BaseEstimator):
             raise UserError(
                 "y has one class only among the rows of positive weight; give rows of two classes"
             )
-        return X, 2.0 * codes - 1.0, self._scaled(weights, y)
+        signs = np.where(codes == 1, 1.0, -1.0)
+        return X, signs, self._scaled(weights, np.asarray(y))
 
     def decision_function(self, X: Any) -> Array:
         """Values of f; positive for ``classes_[1]``.
