@@ -10,13 +10,13 @@ import io
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import IO
 
 from marginlab.datasets.checksum import sha256_of
 from marginlab.datasets.registry import FileSpec, Registry, load_registry
 from marginlab.errors import DataError
-from marginlab.files import atomic_path
 
 __all__ = ["Sources", "can_be_had", "fetch_dataset", "fetch_file"]
 
@@ -60,6 +60,7 @@ class Sources:
         return [folder for folder in (self.mirror, self.cache) if folder is not None]
 
 
+@lru_cache(maxsize=1)
 def _user_cache() -> Path:
     import pooch
 
@@ -83,6 +84,8 @@ def fetch_file(name: str, sources: Sources, registry: Registry | None = None) ->
     """
     registry = registry or load_registry()
     spec = _with_given_sum(registry.file(name), sources)
+    if spec.sha256 is None:
+        raise DataError(_unknown_sum(spec))
     tried: list[str] = []
     found = _in_folders(spec, sources, tried)
     if found is not None:
@@ -201,8 +204,6 @@ def _in_folders(spec: FileSpec, sources: Sources, tried: list[str]) -> Path | No
 
 def _fault(path: Path, spec: FileSpec) -> str | None:
     """Why a file is not the one described, or None."""
-    if spec.sha256 is None:
-        return _unknown_sum(spec)
     try:
         digest = sha256_of(path)
     except OSError as error:
@@ -213,7 +214,7 @@ def _fault(path: Path, spec: FileSpec) -> str | None:
         head = stream.read(512).lstrip()[:1]
     kind = "a web page instead of data" if head == b"<" else "stale, truncated or another file"
     size = path.stat().st_size
-    return f"it is {kind} ({size} bytes, sha256 {digest[:12]}..., not {spec.sha256[:12]}...)"
+    return f"it is {kind} ({size} bytes, sha256 {digest[:12]}..., not {str(spec.sha256)[:12]}...)"
 
 
 def _same_values(path: Path, spec: FileSpec) -> bool:
@@ -233,8 +234,6 @@ Source = Callable[[Path], None]
 def _steps(spec: FileSpec, sources: Sources, registry: Registry) -> list[tuple[str, Source]]:
     """The sources behind the folders, in order; each writes the file to a path."""
     steps: list[tuple[str, Source]] = []
-    if spec.sha256 is None:
-        return [("check", lambda target: _refuse(spec))]
     if spec.system:
         steps.append((f"system file {spec.system}", lambda target: _copy_system(spec, target)))
     if spec.recipe:
@@ -250,10 +249,6 @@ def _steps(spec: FileSpec, sources: Sources, registry: Registry) -> list[tuple[s
     return steps
 
 
-def _refuse(spec: FileSpec) -> None:
-    raise DataError(_unknown_sum(spec))
-
-
 def _not_asked() -> None:
     raise DataError("not asked, since offline is set")
 
@@ -267,6 +262,8 @@ def _unknown_sum(spec: FileSpec) -> str:
 
 def _keep(spec: FileSpec, sources: Sources, source: Source) -> Path:
     """Let a source write into the cache; the file takes its name only if it is right."""
+    from marginlab.files import atomic_path  # here, so that can_be_had stays cheap
+
     final = sources.cache / spec.name
     try:
         with atomic_path(final) as temporary:
