@@ -181,33 +181,27 @@ def _scenario(alpha: float | None, found: list[dict[str, Any]]) -> dict[str, Any
     table = np.array([[one["scores"].bac[method] for method in METHODS] for one in found])
     means = table.mean(axis=0)
     given = int(np.argmax(means[: len(GIVEN)]))
-    answers = {}
+    answers, gains = {}, {}
     for column, method in enumerate(METHODS[2:], start=len(GIVEN)):
-        gains = table[:, column] - table[:, given]
-        error = float(gains.std(ddof=1) / np.sqrt(len(gains)))
+        each = table[:, column] - table[:, given]
+        error = float(each.std(ddof=1) / np.sqrt(len(each)))
+        gains[method] = float(each.mean())
         answers[method] = {
-            "gain": float(gains.mean()),
+            "gain": gains[method],
             "error": error,
-            "verdict": verdict(float(gains.mean()), error),
+            "verdict": verdict(gains[method], error),
         }
     labels = {
         key: float(np.mean([one["labels"][key] for one in found])) for key in found[0]["labels"]
     }
     return {
         "alpha": alpha,
-        "best": max(answers, key=lambda method: answers[method]["gain"]),
+        "best": max(METHODS[2:], key=lambda method: gains[method]),
         "bac": dict(zip(METHODS, means.tolist(), strict=True)),
         "against": METHODS[given],
         "labels": labels,
         "answers": answers,
     }
-
-
-def _name(alpha: float | None, rho: float) -> str:
-    if alpha is None:
-        return "no added noise"
-    what = {0.0: "minority rows only", 1.0: "majority rows only"}
-    return f"alpha {alpha:g}: {what.get(alpha, 'rows of both classes')}"
 
 
 def _simulation_text(values: dict[str, Any]) -> str:

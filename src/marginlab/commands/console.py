@@ -39,13 +39,14 @@ class Console:
         if not self._quiet:
             sys.stderr.write(f"note: {text}\n")
 
-    def progress(
-        self, items: Iterable[Item], label: str, total: int | None = None
-    ) -> Iterator[Item]:
+    @property
+    def shows_progress(self) -> bool:
+        """Whether a person watches: standard error is a terminal, without --quiet."""
+        return not self._quiet and sys.stderr.isatty()
+
+    def progress(self, items: Iterable[Item], label: str) -> Iterator[Item]:
         """Yield items; a bar on a terminal, nothing otherwise."""
-        if self._quiet or not sys.stderr.isatty():
-            return iter(items)
-        return progress(items, label, total)
+        return progress(items, label) if self.shows_progress else iter(items)
 
     def result(self, values: dict[str, Any], text: str) -> None:
         """Print a command's result: one JSON object with --json, text otherwise."""

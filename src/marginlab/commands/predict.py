@@ -1,0 +1,78 @@
+"""``marginlab predict``: labels of new rows by a saved model."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from marginlab.commands.console import Console, rows_text
+from marginlab.files import write_csv
+from marginlab.modelfile import SavedModel, load_model
+from marginlab.tabular import Table, read_table
+
+__all__ = ["run"]
+
+_SHOWN = 10
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; see ``marginlab predict --help``."""
+    console = Console(args)
+    model = load_model(args.model)
+    table = read_table(
+        args.file,
+        label=args.label,
+        layout=model.layout,
+        need_labels=False,
+        format=args.format,
+        header=False if args.no_header else None,
+    )
+    rows = _predictions(model, table)
+    values: dict[str, Any] = {
+        "file": table.source,
+        "rows": len(rows),
+        "model": model.kind,
+        "counts": {str(label): int((rows["prediction"] == label).sum()) for label in model.classes},
+    }
+    wrong = _wrong(model, table, rows)
+    if wrong is not None:
+        values["error"] = wrong
+    if args.out:
+        write_csv(rows, args.out)
+    else:
+        values["predictions"] = rows["prediction"].tolist()
+    console.result(values, _text(values, rows, args))
+    return 0
+
+
+def _predictions(model: SavedModel, table: Table) -> pd.DataFrame:
+    scores = model.decision_function(table.X)
+    found = {"row": np.arange(1, len(scores) + 1), "prediction": model.predict(table.X)}
+    if scores.ndim == 1:
+        return pd.DataFrame(found | {"score": scores})
+    named = {f"score {label}": scores[:, i] for i, label in enumerate(model.classes.tolist())}
+    return pd.DataFrame(found | named)
+
+
+def _wrong(model: SavedModel, table: Table, rows: pd.DataFrame) -> float | None:
+    # A LIBSVM file always has a first entry; of new rows it is often a mere 0.
+    if table.y is None or not np.isin(table.y.astype(str), model.classes.astype(str)).all():
+        return None
+    return float(np.mean(rows["prediction"].to_numpy().astype(str) != table.y.astype(str)))
+
+
+def _text(values: dict[str, Any], rows: pd.DataFrame, args: argparse.Namespace) -> str:
+    shares = ", ".join(f"{label}: {count}" for label, count in values["counts"].items())
+    lines = [f"{values['file']}: {values['rows']} rows; predicted {shares}"]
+    if "error" in values:
+        lines.append(f"share that differs from the file's labels: {values['error']:.4f}")
+    if args.out:
+        lines.append(f"predictions written to {args.out}")
+    else:
+        lines.append(rows_text(list(rows.columns), list(rows.head(_SHOWN).itertuples(index=False))))
+        if len(rows) > _SHOWN:
+            lines.append(f"  ... and {len(rows) - _SHOWN} more; --out FILE writes all")
+    return "\n".join(lines)
