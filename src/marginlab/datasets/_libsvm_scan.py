@@ -51,7 +51,7 @@ def _is_end(buf, pos):  # type: ignore[no-untyped-def]
     if pos >= buf.size:
         return True
     byte = buf[pos]
-    return (
+    return byte <= _HASH and (
         byte == _BLANK or byte == _NEWLINE or byte == _RETURN or byte == _TAB or byte == _HASH
     )
 
@@ -167,9 +167,9 @@ def scan(buf, labels, indptr, indices, values, long_slots, long_starts, limit): 
     Returns
     -------
     tuple
-        (code, line, position, rows, entries, number of long numbers)
+        (code, line, position, rows, entries, number of long numbers, largest index)
     """
-    pos, line, row, entry, n_long, blank = 0, 1, 0, 0, 0, 0
+    pos, line, row, entry, n_long, blank, widest = 0, 1, 0, 0, 0, 0, 0
     while True:
         pos = _skip_blanks(buf, pos)
         if pos >= buf.size:
@@ -183,11 +183,11 @@ def scan(buf, labels, indptr, indices, values, long_slots, long_starts, limit): 
             line += 1
             continue
         if blank > 0:
-            return BLANK_LINE, blank, pos, row, entry, n_long
+            return BLANK_LINE, blank, pos, row, entry, n_long, widest
         start = pos
         pos, value, status = _number(buf, pos)
         if status == _WRONG:
-            return BAD_LABEL, line, start, row, entry, n_long
+            return BAD_LABEL, line, start, row, entry, n_long, widest
         if status == _LONG:
             if n_long < long_slots.size:
                 long_slots[n_long] = -1 - row
@@ -211,12 +211,13 @@ def scan(buf, labels, indptr, indices, values, long_slots, long_starts, limit): 
             elif code == OK and index < last:
                 code = UNSORTED
             if code != OK:
-                return code, line, start, row, entry, n_long
+                return code, line, start, row, entry, n_long, widest
             number = pos
             pos, value, status = _number(buf, pos)
             if status == _WRONG:
-                return BAD_VALUE, line, start, row, entry, n_long
+                return BAD_VALUE, line, start, row, entry, n_long, widest
             last = index
+            widest = max(widest, index)
             if status == _EXACT and value == 0.0:
                 continue
             if status == _LONG:
@@ -231,4 +232,4 @@ def scan(buf, labels, indptr, indices, values, long_slots, long_starts, limit): 
         indptr[row] = entry
         pos += 1
         line += 1
-    return OK, line, pos, row, entry, n_long
+    return OK, line, pos, row, entry, n_long, widest

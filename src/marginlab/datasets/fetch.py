@@ -289,8 +289,8 @@ def _copy_system(spec: FileSpec, target: Path) -> None:
 
 def _unpacked(stream: IO[bytes], spec: FileSpec) -> bytes:
     try:
-        opened: IO[bytes] = gzip.GzipFile(fileobj=stream) if spec.unpack == "gzip" else stream
-        data = opened.read(spec.max_bytes + 1)
+        opened = gzip.GzipFile(fileobj=stream) if spec.unpack == "gzip" else stream
+        data = bytes(opened.read(spec.max_bytes + 1))
     except (OSError, EOFError):
         raise DataError("it is a damaged gzip archive") from None
     if len(data) > spec.max_bytes:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy._core.multiarray import _reconstruct
 
 from marginlab.errors import DataError
 
@@ -34,7 +35,7 @@ class _ArrayUnpickler(pickle.Unpickler):
         """The object behind an admitted name."""
         if (module, name) not in _ALLOWED:
             raise pickle.UnpicklingError(f"{module}.{name} is not an array")
-        return np._core.multiarray._reconstruct if name == "_reconstruct" else getattr(np, name)
+        return _reconstruct if name == "_reconstruct" else getattr(np, name)
 
 
 def safe_unpickle(data: bytes, name: str) -> Any:

@@ -86,10 +86,10 @@ def parse_libsvm(
     limit = _MAX_INDEX if n_features is None else _checked_width(n_features)
     data = _decompress(data, name).removeprefix(b"\xef\xbb\xbf")
     _reject_foreign(data, name)
-    labels, indptr, indices, values = _scan(data, name, limit)
+    labels, indptr, indices, values, widest = _scan(data, name, limit)
     if labels.size == 0:
         raise DataError(f"{name} holds no rows; check that the file was written or fetched whole")
-    width = n_features if n_features is not None else int(indices.max(initial=0)) + 1
+    width = n_features if n_features is not None else widest
     X = sparse.csr_matrix((values, indices, indptr), shape=(labels.size, width), copy=False)
     X.has_sorted_indices = X.has_canonical_format = True
     return X, labels
@@ -149,7 +149,7 @@ def _reject_foreign(data: bytes, name: str) -> None:
 
 def _scan(
     data: bytes, name: str, limit: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
     buf = np.frombuffer(data, dtype=np.uint8)
     n_lines, n_entries = data.count(b"\n") + 1, data.count(b":")
     labels, values = np.empty(n_lines), np.empty(n_entries)
@@ -159,7 +159,7 @@ def _scan(
     room = 1024
     while True:
         slots, starts = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-        code, line, pos, rows, entries, n_long = scanner.scan(
+        code, line, pos, rows, entries, n_long, widest = scanner.scan(
             buf, labels, indptr, indices, values, slots, starts, limit
         )
         if n_long <= room:
@@ -168,7 +168,7 @@ def _scan(
     if code != scanner.OK:
         raise DataError(_sentence(code, name, line, _token(data, pos), limit))
     _fill_long(data, name, labels, values, slots[:n_long], starts[:n_long])
-    return labels[:rows].copy(), indptr[: rows + 1], indices[:entries], values[:entries]
+    return labels[:rows].copy(), indptr[: rows + 1], indices[:entries], values[:entries], widest
 
 
 def _fill_long(

@@ -21,9 +21,10 @@ __all__ = ["apply_recipe", "msvc_rand"]
 _N_ADULT_TRAIN = 32561
 _RAND_MAX = 32767
 _ADULT_COLUMNS = (
-    "age workclass fnlwgt education education-num marital-status occupation relationship "
-    "race sex capital-gain capital-loss hours-per-week native-country"
-).split()
+    *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status"),
+    *("occupation", "relationship", "race", "sex", "capital-gain", "capital-loss"),
+    *("hours-per-week", "native-country"),
+)
 
 
 def apply_recipe(recipe: Mapping[str, Any], data: bytes) -> bytes:
@@ -70,9 +71,7 @@ def _extract(data: bytes, share: float, part: str) -> bytes:
     threshold = int(share * _RAND_MAX)
     wanted = part == "train"
     draws = msvc_rand(len(lines))
-    return b"".join(
-        line for line, r in zip(lines, draws, strict=True) if (r < threshold) == wanted
-    )
+    return b"".join(line for line, r in zip(lines, draws, strict=True) if (r < threshold) == wanted)
 
 
 @lru_cache(maxsize=2)
