@@ -109,7 +109,7 @@ rule render_deviations:
 rule record_provenance:
     """Record versions, machine, seed, commit and the prepared data's sums."""
     input:
-        expand(f"{R}/data/{{dataset}}.npz", dataset=RUN_SETS),
+        rules.list_data.input,
     output:
         report(
             expand(f"{R}/compare/provenance.{{ending}}", ending=TABLE),
