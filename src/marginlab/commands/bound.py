@@ -23,8 +23,6 @@ from marginlab.mrc.estimator import MinimaxRiskClassifier
 
 __all__ = ["run"]
 
-# The papers' 1e-2 leaves the last digit open that a user reads.
-_EPS_1 = 1e-4
 _MANY_FEATURES = 100
 
 
@@ -75,7 +73,8 @@ def _estimator(args: argparse.Namespace, n_features: int) -> MinimaxRiskClassifi
         lambda_0=args.lambda_0,
         method=args.method,
         solver=args.solver,
-        eps_1=args.eps_1 or _EPS_1,
+        eps_1=args.eps_1,
+        time_limit=args.time_limit,
         random_state=args.seed,
     )
 

@@ -314,10 +314,25 @@ def _add_bound(commands: Any) -> None:
         help="auto: random Fourier features below 100 features, linear from there",
     )
     method.add_argument("--n-components", metavar="N", type=_at_least(2), default=400)
-    method.add_argument("--lambda-0", metavar="L", type=_positive, default=0.01, dest="lambda_0")
+    method.add_argument(
+        "--lambda-0",
+        metavar="L",
+        type=_positive,
+        default=0.01,
+        dest="lambda_0",
+        help="width of the uncertainty set in standard deviations (default: %(default)s)",
+    )
     method.add_argument("--method", choices=("ccg", "lp", "compact", "subgradient"), default="ccg")
     method.add_argument("--solver", choices=("highs", "cbc"), default="highs")
-    method.add_argument("--eps-1", metavar="E", type=_positive, default=None, dest="eps_1")
+    method.add_argument(
+        "--eps-1",
+        metavar="E",
+        type=_positive,
+        default=1e-3,
+        dest="eps_1",
+        help="how far the two bounds may stay apart (default: %(default)s)",
+    )
+    method.add_argument("--time-limit", metavar="SECONDS", type=_positive, help="give up then")
     _seed(method)  # type: ignore[arg-type]
     _reading(parser, "standard")
 
