@@ -1,4 +1,374 @@
-rule subsvms:
-    """Target: everything of this part."""
+S1 = config["subsvms"]
+S1_SETS = available(S1["datasets"])
+S1_ALPHAS = ["clean", *(str(float(alpha)) for alpha in S1["alphas"])]
+S1_MODEL = {key: S1[key] for key in ("n_svms", "sample_size", "C", "gamma")}
+S1_SYNTHETIC = {k: v for k, v in S1["synthetic"].items() if k not in ("dimensions", "C")}
+S1_BASELINES = []  # tidy tables of the baselines; rules/baselines.smk adds its own
+S1_TABLES = [
+    "table2_bac",
+    "table4_sif",
+    "table5_auc",
+    "table6_accuracy",
+    "between_alphas_bac",
+    *(["table2_l1_loss"] if S1["l1_loss"] else []),
+    "label_recovery",
+    "time_table3",
+    "time_table7",
+]
+S1_FIGURES = ("figure1", "figure2", "theory", "time_growth")
+
+
+wildcard_constraints:
+    d=r"[0-9]+",
+    C=r"[0-9.]+",
+
+
+def noise_of(wildcards):
+    """Corrupted labels that belong to a data set and direction of attack."""
+    return f"{R}/noise/{wildcards.dataset}/alpha{wildcards.alpha}_rho{S1['rho']}.npz"
+
+
+rule run_subsvms:
+    """Train SubSVMs on corrupted labels; corrected labels, test scores, label recovery."""
     input:
-        [],
+        data=f"{R}/data/{{dataset}}.npz",
+        noise=noise_of,
+    output:
+        table=f"{R}/subsvms/{{dataset}}/alpha{{alpha}}.csv",
+        arrays=f"{R}/subsvms/{{dataset}}/alpha{{alpha}}.npz",
+    log:
+        f"{R}/logs/run_subsvms/{{dataset}}_alpha{{alpha}}.log",
+    benchmark:
+        f"{R}/benchmarks/run_subsvms/{{dataset}}_alpha{{alpha}}.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        settings=S1_MODEL,
+        run=RUN,
+        seed=SEED,
+        code=script_hash("run_subsvms"),
+    message:
+        "SubSVMs on {wildcards.dataset}, alpha {wildcards.alpha}"
+    script:
+        "../src/run_subsvms.py"
+
+
+rule run_subsvms_l1:
+    """Train SubSVMs with the L1 loss on the same corrupted labels."""
+    input:
+        data=f"{R}/data/{{dataset}}.npz",
+        noise=noise_of,
+    output:
+        table=f"{R}/subsvms/{{dataset}}/l1_alpha{{alpha}}.csv",
+    log:
+        f"{R}/logs/run_subsvms_l1/{{dataset}}_alpha{{alpha}}.log",
+    benchmark:
+        f"{R}/benchmarks/run_subsvms_l1/{{dataset}}_alpha{{alpha}}.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        settings={**S1_MODEL, "loss": "l1"},
+        run=RUN,
+        seed=SEED,
+        code=script_hash("run_subsvms_l1"),
+    message:
+        "SubSVMs with the L1 loss on {wildcards.dataset}, alpha {wildcards.alpha}"
+    script:
+        "../src/run_subsvms_l1.py"
+
+
+rule run_growth:
+    """Time SubSVMs by number of machines on one data set."""
+    input:
+        data=f"{R}/data/{{dataset}}.npz",
+    output:
+        table=f"{R}/subsvms/growth/{{dataset}}.csv",
+    log:
+        f"{R}/logs/run_growth/{{dataset}}.log",
+    benchmark:
+        f"{R}/benchmarks/run_growth/{{dataset}}.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        n_svms=S1["growth"]["n_svms"],
+        repeats=S1["growth"]["repeats"],
+        settings=S1_MODEL,
+        run=RUN,
+        seed=SEED,
+        code=script_hash("run_growth"),
+    message:
+        "Timing SubSVMs on {wildcards.dataset}"
+    script:
+        "../src/run_growth.py"
+
+
+rule run_synthetic:
+    """Correct corrupted labels of separable Gaussians, by number of machines (Fig. 2)."""
+    output:
+        table=f"{R}/subsvms/synthetic/d{{d}}_C{{C}}.csv",
+    log:
+        f"{R}/logs/run_synthetic/d{{d}}_C{{C}}.log",
+    benchmark:
+        f"{R}/benchmarks/run_synthetic/d{{d}}_C{{C}}.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        settings=S1_SYNTHETIC,
+        run=RUN,
+        seed=SEED,
+        code=script_hash("run_synthetic"),
+    message:
+        "SubSVMs on Gaussians in {wildcards.d} dimensions, C = {wildcards.C}"
+    script:
+        "../src/run_synthetic.py"
+
+
+S1_RUNS = expand(f"{R}/subsvms/{{dataset}}/alpha{{alpha}}.csv", dataset=S1_SETS, alpha=S1_ALPHAS)
+S1_L1 = expand(f"{R}/subsvms/{{dataset}}/l1_alpha{{alpha}}.csv", dataset=S1_SETS, alpha=S1_ALPHAS)
+S1_GROWTH = expand(
+    f"{R}/subsvms/growth/{{dataset}}.csv", dataset=available(S1["growth"]["datasets"])
+)
+S1_GAUSSIANS = expand(
+    f"{R}/subsvms/synthetic/d{{d}}_C{{C}}.csv",
+    d=S1["synthetic"]["dimensions"],
+    C=[f"{float(C):g}" for C in S1["synthetic"]["C"]],
+)
+
+
+def subsvms_rows(wildcards):
+    """Everything measured on real data: SubSVMs with both losses, and the baselines."""
+    return [*S1_RUNS, *(S1_L1 if S1["l1_loss"] else []), *S1_BASELINES]
+
+
+rule tabulate_subsvms:
+    """Make paper 1's tables of scores, label recovery and times from all measured rows."""
+    input:
+        rows=subsvms_rows,
+    output:
+        [
+            report(
+                table_files("subsvms", name),
+                caption="report/subsvms_table.rst",
+                category="subsvms",
+                labels={"table": name},
+            )
+            for name in S1_TABLES
+        ],
+    log:
+        f"{R}/logs/tabulate_subsvms/all.log",
+    benchmark:
+        f"{R}/benchmarks/tabulate_subsvms/all.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        tables=S1_TABLES,
+        folder=f"{R}/tables/subsvms",
+        datasets=S1["datasets"],
+        code=script_hash("tabulate_subsvms"),
+    message:
+        "Tables of paper 1"
+    script:
+        "../src/tabulate_subsvms.py"
+
+
+rule tabulate_datasets:
+    """Make Table 1: the data sets' sizes against the paper's."""
+    input:
+        data=expand(f"{R}/data/{{dataset}}.npz", dataset=S1_SETS),
+        published="config/published/subsvms_datasets.csv",
+    output:
+        report(
+            table_files("subsvms", "table1_datasets"),
+            caption="report/subsvms_datasets.rst",
+            category="subsvms",
+            labels={"table": "table1_datasets"},
+        ),
+    log:
+        f"{R}/logs/tabulate_datasets/all.log",
+    benchmark:
+        f"{R}/benchmarks/tabulate_datasets/all.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        stem=f"{R}/tables/subsvms/table1_datasets",
+        datasets=S1["datasets"],
+        code=script_hash("tabulate_datasets"),
+    message:
+        "Table 1 of paper 1"
+    script:
+        "../src/tabulate_datasets.py"
+
+
+rule draw_corruption:
+    """Draw Fig. 1: the corruption as a diagram."""
+    output:
+        report(
+            figure_files("subsvms", "figure1"),
+            caption="report/subsvms_figure1.rst",
+            category="subsvms",
+            labels={"figure": "figure1"},
+        ),
+    log:
+        f"{R}/logs/draw_corruption/all.log",
+    benchmark:
+        f"{R}/benchmarks/draw_corruption/all.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        stem=f"{F}/subsvms/figure1",
+        code=script_hash("draw_corruption"),
+    message:
+        "Fig. 1 of paper 1"
+    script:
+        "../src/draw_corruption.py"
+
+
+rule draw_synthetic:
+    """Draw Fig. 2: class-balanced against uniform sampling."""
+    input:
+        rows=S1_GAUSSIANS,
+    output:
+        report(
+            figure_files("subsvms", "figure2"),
+            caption="report/subsvms_figure2.rst",
+            category="subsvms",
+            labels={"figure": "figure2"},
+        ),
+    log:
+        f"{R}/logs/draw_synthetic/all.log",
+    benchmark:
+        f"{R}/benchmarks/draw_synthetic/all.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        stem=f"{F}/subsvms/figure2",
+        code=script_hash("draw_synthetic"),
+    message:
+        "Fig. 2 of paper 1"
+    script:
+        "../src/draw_synthetic.py"
+
+
+rule draw_theory:
+    """Draw eta, its bounds and the sample sizes of paper 1."""
+    output:
+        report(
+            figure_files("subsvms", "theory"),
+            caption="report/subsvms_theory.rst",
+            category="subsvms",
+            labels={"figure": "theory"},
+        ),
+    log:
+        f"{R}/logs/draw_theory/all.log",
+    benchmark:
+        f"{R}/benchmarks/draw_theory/all.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        stem=f"{F}/subsvms/theory",
+        code=script_hash("draw_theory"),
+    message:
+        "Theory of paper 1"
+    script:
+        "../src/draw_theory.py"
+
+
+rule draw_growth:
+    """Draw times of SubSVMs by training points and machines."""
+    input:
+        rows=S1_GROWTH,
+    output:
+        report(
+            figure_files("subsvms", "time_growth"),
+            caption="report/subsvms_time_growth.rst",
+            category="subsvms",
+            labels={"figure": "time_growth"},
+        ),
+    log:
+        f"{R}/logs/draw_growth/all.log",
+    benchmark:
+        f"{R}/benchmarks/draw_growth/all.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        stem=f"{F}/subsvms/time_growth",
+        code=script_hash("draw_growth"),
+    message:
+        "Times of SubSVMs"
+    script:
+        "../src/draw_growth.py"
+
+
+rule judge_subsvms:
+    """Judge the claims of paper 1's text by our evidence."""
+    input:
+        published="config/published/subsvms_claims.csv",
+        rows=subsvms_rows,
+        gaussians=S1_GAUSSIANS,
+    output:
+        claims=f"{R}/compare/subsvms_claims.csv",
+    log:
+        f"{R}/logs/judge_subsvms/all.log",
+    benchmark:
+        f"{R}/benchmarks/judge_subsvms/all.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        code=script_hash("judge_subsvms"),
+    message:
+        "Claims of paper 1"
+    script:
+        "../src/judge_subsvms.py"
+
+
+rule subsvms:
+    """Target: all tables, figures and verdicts of paper 1 (SubSVMs)."""
+    input:
+        rules.tabulate_datasets.output,
+        rules.tabulate_subsvms.output,
+        [figure_files("subsvms", name) for name in S1_FIGURES],
+        rules.judge_subsvms.output,

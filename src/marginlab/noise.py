@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -32,9 +34,7 @@ def minority_label(y: ArrayLike) -> object:
     return labels[int(counts[1] <= counts[0])]
 
 
-def flip_labels(
-    y: ArrayLike, rho: float, alpha: float, rng: np.random.Generator
-) -> NDArray[np.generic]:
+def flip_labels(y: ArrayLike, rho: float, alpha: float, rng: np.random.Generator) -> NDArray[Any]:
     """Flip round(rho * minority size) labels, chosen by the direction of attack.
 
     Fig. 1 and (11)-(16) of the SubSVMs paper: a fraction ``alpha`` of the flipped

@@ -133,18 +133,13 @@ class SubSVMs(ClassifierMixin, BaseEstimator):
         SolverError
             If a machine does not reach the optimum.
         """
-        self.train(X, y)
-        rows = self._training_rows
-        del self._training_rows
-        self.votes_ = self._shares(count_votes(self._machines, rows)[0], self.n_svms)
-        self.labels_corrected_ = self._majority(self.votes_)
-        return self
+        return self.train(X, y).finish()
 
     def train(self, X: Any, y: ArrayLike) -> SubSVMs:
-        """Train the machines without the votes on the training rows.
+        """First half of `fit`: train the machines, the time the paper calls training.
 
-        As `fit`, but ``votes_`` and ``labels_corrected_`` are not set: the part whose
-        time the paper's tables call training.
+        ``votes_`` and ``labels_corrected_`` are set by `finish`; `predict` works
+        without them. Parameters, results and errors as `fit`.
         """
         self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
@@ -163,6 +158,23 @@ class SubSVMs(ClassifierMixin, BaseEstimator):
         self._machines = VotingMachines.from_subsets(
             self._training_rows, self.subsets_, trained.beta, trained.intercept, gamma
         )
+        return self
+
+    def finish(self) -> SubSVMs:
+        """Second half of `fit`: vote on the training rows of `train`.
+
+        Returns
+        -------
+        SubSVMs
+            The estimator itself.
+        """
+        self._fitted_size()
+        if not hasattr(self, "_training_rows"):
+            raise UserError("there are no training rows to vote on; call train or fit first")
+        rows = self._training_rows
+        del self._training_rows
+        self.votes_ = self._shares(count_votes(self._machines, rows)[0], self.n_svms)
+        self.labels_corrected_ = self._majority(self.votes_)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
