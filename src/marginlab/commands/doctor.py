@@ -79,8 +79,6 @@ def _try(check: Check) -> tuple[bool, str]:
 
 def _python() -> str:
     version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < (3, 11):
-        raise _Problem(f"Python {version} is too old; use 3.11 or newer")
     return f"{version}, marginlab {__version__}"
 
 

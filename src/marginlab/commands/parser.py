@@ -3,93 +3,33 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import Any
 
 from marginlab import __version__
+from marginlab.commands.help_texts import (
+    BOUND,
+    COMPARE,
+    CORRECT,
+    DATASETS,
+    DOCTOR,
+    INTRO,
+    PREDICT,
+    START,
+    TUNE,
+)
+from marginlab.commands.values import at_least, gamma, number_list, positive, sample_size
 
-__all__ = ["build_parser", "number_list"]
+__all__ = ["build_parser"]
 
 _SCALES = ("auto", "none", "minmax", "standard")
-_INTRO = """\
-Learning with guarantees on your own data: correct noisy labels (SubSVMs), choose the
-weights and C of an SVM (span-rule), bound the error of a classifier (minimax risk).
-"""
-_START = """\
-examples:
-  marginlab correct data.csv --out corrected.csv    correct labels by SubSVMs' votes
-  marginlab correct data.csv --simulate             would SubSVMs help on this data?
-  marginlab tune data.csv --out model.npz           choose class weights, C and gamma
-  marginlab bound data.csv --save model.npz         a classifier and its worst-case error
-  marginlab predict model.npz new.csv               use a saved model
-  marginlab doctor                                  check the installation
-
-FILE is CSV (comma, semicolon, tab), LIBSVM or Parquet, or - for standard input.
-Exit codes: 0 done, 1 a mistake or a failed check, 2 wrong usage, 3 a defect of marginlab.
-"""
-_CORRECT = """\
-examples:
-  marginlab correct data.csv --label outcome --out corrected.csv --votes votes.csv
-  marginlab correct data.csv --simulate
-  marginlab correct data.csv --test trusted.csv
-  marginlab correct train.libsvm --json --quiet > summary.json
-  zcat data.csv.gz | marginlab correct - --label -1 --out - > corrected.csv
-
-Does it help on my data? With some labels that you trust: --test FILE. Without: --simulate
-takes your labels for the truth, corrupts them on purpose and measures what comes back.
-"""
-_TUNE = """\
-examples:
-  marginlab tune data.csv
-  marginlab tune data.csv --test test.csv --out model.npz
-  marginlab tune data.csv --weight quality            scores of the rows, 0 (poor) to 1 (good)
-  marginlab tune data.csv --log2-C=-2:8:2 --gamma 0.5,1,2 --class-weights 1,2,5
-"""
-_BOUND = """\
-examples:
-  marginlab bound data.csv
-  marginlab bound data.csv --mapping linear --test test.csv --save model.npz
-  marginlab predict model.npz new.csv --out predictions.csv
-
-The bound holds for every distribution whose feature means lie within lambda of the sample's;
-a larger --lambda-0 makes that surer and the bound larger.
-"""
-_PREDICT = """\
-examples:
-  marginlab predict model.npz new.csv
-  marginlab predict model.npz new.csv --out predictions.csv
-  cat new.csv | marginlab predict model.npz - --json
-
-MODEL was saved by `marginlab tune --out` or `marginlab bound --save`. If FILE has the label
-column too, the error is reported.
-"""
-_DATASETS = """\
-examples:
-  marginlab datasets list
-  marginlab datasets info a1a
-  marginlab datasets fetch a1a splice
-  marginlab datasets verify
-"""
-_COMPARE = """\
-examples:
-  marginlab compare                    the papers' numbers and claims against the full run
-  marginlab compare --run quick --brief
-"""
-_DOCTOR = """\
-examples:
-  marginlab doctor
-  marginlab doctor --json
-
-Solves a small problem with every solver, and checks threads, BLAS, data and cache folders.
-"""
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser; a parsed command carries ``module`` and ``function`` to call."""
     parser = argparse.ArgumentParser(
         prog="marginlab",
-        description=_INTRO,
-        epilog=_START,
+        description=INTRO,
+        epilog=START,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"marginlab {__version__}")
@@ -102,48 +42,6 @@ def build_parser() -> argparse.ArgumentParser:
     _add_compare(commands)
     _add_doctor(commands)
     return parser
-
-
-def number_list(text: str) -> list[float]:
-    """Numbers written as ``1,2,5`` or, first:last:step, as ``-2:8:2``."""
-    try:
-        if ":" in text:
-            first, last, step = (float(part) for part in text.split(":"))
-            if not (step > 0 and last >= first and (last - first) / step <= 1000):
-                raise ValueError
-            return [first + i * step for i in range(int((last - first) / step + 1e-9) + 1)]
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a list of numbers; write 1,2,5 or first:last:step"
-        ) from None
-
-
-def _at_least(least: int) -> Callable[[str], int]:
-    def whole(text: str) -> int:
-        if not text.isdigit() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
-        return int(text)
-
-    return whole
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
-    return value
-
-
-def _gamma(text: str) -> float | str:
-    return text if text == "1/d" else _positive(text)
-
-
-def _sample_size(text: str) -> int | str:
-    return text if text in ("log2", "log") else _at_least(2)(text)
 
 
 def _command(
@@ -182,10 +80,12 @@ def _reading(parser: argparse.ArgumentParser, scale: str | None) -> None:
     group.add_argument(
         "--categorical", action="store_true", help="turn text columns into 0/1 columns"
     )
-    group.add_argument("--format", choices=("csv", "libsvm", "parquet"), help="default: told")
+    group.add_argument(
+        "--format", choices=("csv", "libsvm", "parquet"), help="default: told by name or content"
+    )
     group.add_argument("--no-header", action="store_true", help="the CSV's first line is data")
     group.add_argument(
-        "--n-features", metavar="N", type=_at_least(1), help="LIBSVM: number of features"
+        "--n-features", metavar="N", type=at_least(1), help="LIBSVM: number of features"
     )
     if scale:
         group.add_argument(
@@ -197,16 +97,20 @@ def _reading(parser: argparse.ArgumentParser, scale: str | None) -> None:
 
 
 def _seed(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=_at_least(0), default=0, help="default: %(default)s")
+    parser.add_argument(
+        "--seed", type=at_least(0), default=0, help="of all that is random (default: %(default)s)"
+    )
 
 
 def _add_correct(commands: Any) -> None:
     text = "correct noisy labels of two classes by SubSVMs' votes"
-    parser = _command(commands, "correct", text, _CORRECT, "correct")
+    parser = _command(commands, "correct", text, CORRECT, "correct")
     parser.add_argument("file", metavar="FILE", help="data, or - for standard input")
     parser.add_argument("--out", metavar="FILE", help="write the data with corrected labels")
     parser.add_argument("--votes", metavar="FILE", help="write every row's vote as CSV")
-    parser.add_argument("--show", metavar="N", type=_at_least(0), default=5, help="rows to show")
+    parser.add_argument(
+        "--show", metavar="N", type=at_least(0), default=5, help="rows to show (default: 5)"
+    )
     check = parser.add_argument_group("does it help on my data?")
     check.add_argument("--test", metavar="FILE", help="rows with labels that you trust")
     check.add_argument(
@@ -229,35 +133,72 @@ def _add_correct(commands: Any) -> None:
         default=[0.0, 0.5, 1.0],
         help="share of the errors that move majority rows into the minority (default: 0,0.5,1)",
     )
-    check.add_argument("--repeats", metavar="N", type=_at_least(2), default=4)
+    check.add_argument(
+        "--repeats",
+        metavar="N",
+        type=at_least(2),
+        default=4,
+        help="simulations of each kind (default: %(default)s)",
+    )
     check.add_argument(
         "--max-rows",
         metavar="N",
-        type=_at_least(20),
+        type=at_least(20),
         default=2000,
         help="rows for training in the check; more are drawn at random (default: %(default)s)",
     )
     method = parser.add_argument_group("SubSVMs")
-    method.add_argument("--n-svms", metavar="N", type=_at_least(1), default=1000)
-    method.add_argument("--sample-size", metavar="S", type=_sample_size, default="log2")
-    method.add_argument("--C", type=_positive, default=100.0)
-    method.add_argument("--gamma", type=_gamma, default="1/d")
-    method.add_argument("--loss", choices=("l2", "l1"), default="l2")
+    method.add_argument(
+        "--n-svms",
+        metavar="N",
+        type=at_least(1),
+        default=1000,
+        help="number of SVMs that vote (default: %(default)s)",
+    )
+    method.add_argument(
+        "--sample-size",
+        metavar="S",
+        type=sample_size,
+        default="log2",
+        help="rows for each: a number, log or log2 of the number of rows (default: %(default)s)",
+    )
+    method.add_argument(
+        "--C", type=positive, default=100.0, help="penalty of slack (default: %(default)s)"
+    )
+    method.add_argument(
+        "--gamma",
+        type=gamma,
+        default="1/d",
+        help="kernel exp(-gamma |x - z|^2), 1/d or a number (default: %(default)s)",
+    )
+    method.add_argument(
+        "--loss",
+        choices=("l2", "l1"),
+        default="l2",
+        help="squared or plain hinge loss (default: %(default)s)",
+    )
     _seed(method)  # type: ignore[arg-type]
     _reading(parser, "auto")
 
 
 def _add_tune(commands: Any) -> None:
     text = "choose class or instance weights, C and gamma of an SVM by the span-rule"
-    parser = _command(commands, "tune", text, _TUNE, "tune")
+    parser = _command(commands, "tune", text, TUNE, "tune")
     parser.add_argument("file", metavar="FILE", help="data, or - for standard input")
     parser.add_argument("--test", metavar="FILE", help="report the error on these rows")
     parser.add_argument("--out", metavar="MODEL", help="save the chosen model (.npz)")
     parser.add_argument("--table", metavar="FILE", help="write all settings tried as CSV")
-    parser.add_argument("--top", metavar="N", type=_at_least(1), default=5, help="rows to show")
+    parser.add_argument(
+        "--top", metavar="N", type=at_least(1), default=5, help="rows to show (default: 5)"
+    )
     grid = parser.add_argument_group("grid")
     grid.add_argument(
-        "--log2-C", metavar="LIST", type=number_list, default=number_list("-4:10:2"), dest="log2_c"
+        "--log2-C",
+        metavar="LIST",
+        type=number_list,
+        default=number_list("-4:10:2"),
+        dest="log2_c",
+        help="powers of two for C; write --log2-C=-4:10:2 (the default)",
     )
     grid.add_argument(
         "--gamma",
@@ -274,13 +215,16 @@ def _add_tune(commands: Any) -> None:
         help="weights of the rarer class, the other has 1 (default: 1,2,4; with --weight: 1)",
     )
     grid.add_argument(
-        "--criterion", choices=("span_rule", "span_bound", "xi_alpha", "cv"), default="span_rule"
+        "--criterion",
+        choices=("span_rule", "span_bound", "xi_alpha", "cv"),
+        default="span_rule",
+        help="the estimate that is minimised (default: %(default)s)",
     )
-    grid.add_argument("--cv", metavar="K", type=_at_least(2), default=5, help="folds for cv")
+    grid.add_argument("--cv", metavar="K", type=at_least(2), default=5, help="folds for cv")
     grid.add_argument(
         "--max-rows",
         metavar="N",
-        type=_at_least(20),
+        type=at_least(20),
         default=2000,
         help="rows for choosing; more are drawn at random, the model is fitted on all "
         "(default: %(default)s)",
@@ -295,14 +239,26 @@ def _add_tune(commands: Any) -> None:
         help="logistic: q scaled to [0, 1], weight .01 + .99 / (1 + exp(-A (q - B))), A and B "
         "chosen too; none: the scores are the weights",
     )
-    weights.add_argument("--slope", metavar="LIST", type=number_list, default=[2.0, 5.0, 10.0])
-    weights.add_argument("--middle", metavar="LIST", type=number_list, default=[0.0, 0.3, 0.6])
+    weights.add_argument(
+        "--slope",
+        metavar="LIST",
+        type=number_list,
+        default=[2.0, 5.0, 10.0],
+        help="A of the map (default: 2,5,10)",
+    )
+    weights.add_argument(
+        "--middle",
+        metavar="LIST",
+        type=number_list,
+        default=[0.0, 0.3, 0.6],
+        help="B of the map (default: 0,0.3,0.6)",
+    )
     _reading(parser, "auto")
 
 
 def _add_bound(commands: Any) -> None:
     text = "fit a classifier that minimises the worst-case error probability, and state it"
-    parser = _command(commands, "bound", text, _BOUND, "bound")
+    parser = _command(commands, "bound", text, BOUND, "bound")
     parser.add_argument("file", metavar="FILE", help="data, or - for standard input")
     parser.add_argument("--test", metavar="FILE", help="report the error on these rows")
     parser.add_argument("--save", metavar="MODEL", help="save the classifier (.npz)")
@@ -313,56 +269,72 @@ def _add_bound(commands: Any) -> None:
         default="auto",
         help="auto: random Fourier features below 100 features, linear from there",
     )
-    method.add_argument("--n-components", metavar="N", type=_at_least(2), default=400)
+    method.add_argument(
+        "--n-components",
+        metavar="N",
+        type=at_least(2),
+        default=400,
+        help="random Fourier features, an even number (default: %(default)s)",
+    )
     method.add_argument(
         "--lambda-0",
         metavar="L",
-        type=_positive,
+        type=positive,
         default=0.01,
         dest="lambda_0",
         help="width of the uncertainty set in standard deviations (default: %(default)s)",
     )
-    method.add_argument("--method", choices=("ccg", "lp", "compact", "subgradient"), default="ccg")
-    method.add_argument("--solver", choices=("highs", "cbc"), default="highs")
+    method.add_argument(
+        "--method",
+        choices=("ccg", "lp", "compact", "subgradient"),
+        default="ccg",
+        help="constraint and column generation, all constraints at once, their compact form, "
+        "or subgradient descent (default: %(default)s)",
+    )
+    method.add_argument(
+        "--solver", choices=("highs", "cbc"), default="highs", help="default: %(default)s"
+    )
     method.add_argument(
         "--eps-1",
         metavar="E",
-        type=_positive,
+        type=positive,
         default=1e-3,
         dest="eps_1",
         help="how far the two bounds may stay apart (default: %(default)s)",
     )
-    method.add_argument("--time-limit", metavar="SECONDS", type=_positive, help="give up then")
+    method.add_argument("--time-limit", metavar="SECONDS", type=positive, help="give up then")
     _seed(method)  # type: ignore[arg-type]
     _reading(parser, "standard")
 
 
 def _add_predict(commands: Any) -> None:
     text = "predict labels by a saved model"
-    parser = _command(commands, "predict", text, _PREDICT, "predict")
+    parser = _command(commands, "predict", text, PREDICT, "predict")
     parser.add_argument("model", metavar="MODEL", help="file saved by tune or bound")
     parser.add_argument("file", metavar="FILE", help="data, or - for standard input")
     parser.add_argument("--out", metavar="FILE", help="write row, prediction and score as CSV")
     group = parser.add_argument_group("reading the file")
     group.add_argument("--label", metavar="COLUMN", help="label column, if it has another name")
-    group.add_argument("--format", choices=("csv", "libsvm", "parquet"), help="default: told")
+    group.add_argument(
+        "--format", choices=("csv", "libsvm", "parquet"), help="default: told by name or content"
+    )
     group.add_argument("--no-header", action="store_true", help="the CSV's first line is data")
 
 
 def _add_datasets(commands: Any) -> None:
     text = "list, fetch and verify the papers' data sets"
-    parser = _command(commands, "datasets", text, _DATASETS, "datasets")
+    parser = _command(commands, "datasets", text, DATASETS, "datasets")
     parser.add_argument("action", choices=("list", "info", "fetch", "verify"))
     parser.add_argument("names", metavar="NAME", nargs="*", help="default for verify: all in reach")
 
 
 def _add_compare(commands: Any) -> None:
     text = "print the papers' numbers and claims against a run of the workflow"
-    parser = _command(commands, "compare", text, _COMPARE, "compare")
+    parser = _command(commands, "compare", text, COMPARE, "compare")
     parser.add_argument("--run", default="paper", help="paper or quick (default: %(default)s)")
     parser.add_argument("--brief", action="store_true", help="ten lines at most")
 
 
 def _add_doctor(commands: Any) -> None:
     text = "check solvers, threads, data folder and versions"
-    _command(commands, "doctor", text, _DOCTOR, "doctor")
+    _command(commands, "doctor", text, DOCTOR, "doctor")
