@@ -226,8 +226,24 @@ def _simulation_text(values: dict[str, Any]) -> str:
         "",
         "Answer (gain in balanced accuracy +- standard error; clear beyond two of them and .01):",
         rows_text(("rows flipped", "SubSVMs", "gain", "best with", "against"), answers),
+        "",
+        _in_short(scenarios),
     ]
     return "\n".join(lines)
+
+
+def _in_short(scenarios: list[dict[str, Any]]) -> str:
+    found = [one["answers"][one["best"]]["verdict"] for one in scenarios]
+    helps, hurts = found.count("helps"), found.count("hurts")
+    advice = {
+        (True, False): "worth using here if such mistakes are likely",
+        (False, True): "leave the labels as they are and fit a class-balanced SVM",
+        (True, True): "it depends on the kind of mistakes; trusted labels (--test) would tell",
+        (False, False): "it makes no clear difference on data like yours",
+    }[helps > 0, hurts > 0]
+    return (
+        f"In short: SubSVMs helps in {helps} of {len(found)} cases and hurts in {hurts}: {advice}."
+    )
 
 
 def _name(alpha: float | None) -> str:

@@ -38,6 +38,8 @@ def run(args: argparse.Namespace) -> int:
     check_inputs(args.file, args.test)
     if args.out == "-" and args.json:
         raise UserError("--out - and --json both write to standard output; choose one")
+    if args.share and not args.out:
+        raise UserError("--share adds a column to the file of --out; name that file too")
     console = Console(args, data_to_stdout=args.out == "-")
     table = load(args)
     classes = check_classes(table, most=2)
@@ -146,7 +148,7 @@ def _add_correction(
             f"{changed} of {len(rows)} labels would change: either the labels are very noisy or "
             f"the features do not tell the classes apart; find out by --simulate or --test"
         )
-    _write(args, table, corrected, rows, text)
+    _write(args, table, rows, text)
     if not args.test:
         text += [
             "",
@@ -223,17 +225,12 @@ def _dicts_text(items: list[dict[str, Any]]) -> str:
     return rows_text(list(items[0]), [list(item.values()) for item in items])
 
 
-def _write(
-    args: argparse.Namespace,
-    table: Table,
-    corrected: NDArray[Any],
-    rows: pd.DataFrame,
-    text: list[str],
-) -> None:
+def _write(args: argparse.Namespace, table: Table, rows: pd.DataFrame, text: list[str]) -> None:
     if args.votes:
         write_csv(rows, args.votes)
         text += ["", f"votes written to {args.votes}"]
     if args.out:
-        replace_labels(table, corrected, args.out)
+        extra = (args.share, rows["share"].to_numpy()) if args.share else None
+        replace_labels(table, rows["corrected"].to_numpy(), args.out, extra=extra)
         if args.out != "-":
             text += ["", f"corrected data written to {args.out}"]

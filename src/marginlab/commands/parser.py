@@ -107,6 +107,11 @@ def _add_correct(commands: Any) -> None:
     parser = _command(commands, "correct", text, CORRECT, "correct")
     parser.add_argument("file", metavar="FILE", help="data, or - for standard input")
     parser.add_argument("--out", metavar="FILE", help="write the data with corrected labels")
+    parser.add_argument(
+        "--share",
+        metavar="COLUMN",
+        help="add a column with the share of votes to --out, for tune --weight",
+    )
     parser.add_argument("--votes", metavar="FILE", help="write every row's vote as CSV")
     parser.add_argument(
         "--show", metavar="N", type=at_least(0), default=5, help="rows to show (default: 5)"
@@ -137,7 +142,7 @@ def _add_correct(commands: Any) -> None:
         "--repeats",
         metavar="N",
         type=at_least(2),
-        default=4,
+        default=6,
         help="simulations of each kind (default: %(default)s)",
     )
     check.add_argument(

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from marginlab.errors import DataError
 from marginlab.files import atomic_path
 from marginlab.tabular.labels import spelling_of
 from marginlab.tabular.raw import RawTable
@@ -21,7 +22,11 @@ _FIRST_TOKEN = re.compile(rb"^[^\s#]+", re.MULTILINE)
 
 
 def replace_labels(
-    table: Table, labels: NDArray[Any], path: str | Path, stdout: BinaryIO | None = None
+    table: Table,
+    labels: NDArray[Any],
+    path: str | Path,
+    stdout: BinaryIO | None = None,
+    extra: tuple[str, NDArray[np.float64]] | None = None,
 ) -> None:
     """Write ``table``'s file with other labels, in its own format.
 
@@ -36,8 +41,15 @@ def replace_labels(
         The new file, written whole or not at all; ``-`` is standard output.
     stdout : binary file, optional
         What ``-`` writes to.
+    extra : (str, ndarray of shape (n,)), optional
+        Name and numbers of a column to add at the end (CSV and Parquet).
+
+    Raises
+    ------
+    DataError
+        If the extra column cannot be added.
     """
-    data = _content(table, np.asarray(labels))
+    data = _content(table, np.asarray(labels), extra)
     if str(path) == "-":
         out = stdout or sys.stdout.buffer
         out.write(data)
@@ -47,7 +59,9 @@ def replace_labels(
         temporary.write_bytes(data)
 
 
-def _content(table: Table, labels: NDArray[Any]) -> bytes:
+def _content(table: Table, labels: NDArray[Any], extra: Any) -> bytes:
+    if extra is not None:
+        _check_extra(table, extra[0])
     if table.raw.format == "libsvm":
         return _libsvm(table, labels)
     raw, name = table.raw, table.layout.label
@@ -55,9 +69,21 @@ def _content(table: Table, labels: NDArray[Any]) -> bytes:
     new = [spelling[value] for value in labels.tolist()]
     frame = raw.frame.assign(**{name: np.array(new, dtype=raw.frame[name].to_numpy().dtype)})
     frame = frame.astype({name: raw.frame[name].dtype})
+    if extra is not None:
+        frame[extra[0]] = np.round(extra[1], 10)
     if raw.format == "parquet":
         return bytes(frame.to_parquet(None, engine="pyarrow", index=False))
     return _csv(raw, frame)
+
+
+def _check_extra(table: Table, name: str) -> None:
+    if table.raw.format == "libsvm" or not table.raw.header:
+        raise DataError(
+            f"{table.source} has no column names, so no column {name!r} can be added; give CSV "
+            f"with a header"
+        )
+    if name in table.raw.frame.columns:
+        raise DataError(f"{table.source} has a column {name!r} already; choose another name")
 
 
 def _csv(raw: RawTable, frame: Any) -> bytes:
