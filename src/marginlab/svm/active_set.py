@@ -430,12 +430,19 @@ def _smo(K, y, cost, beta):  # type: ignore[no-untyped-def]
     """
     n = len(y)
     g = y.copy()
-    updates = 0
-    for update in range(_MAX_SMO):
-        updates = update
+    updates, fresh = 0, True
+    while updates < _MAX_SMO:
         i, k = _working_pair(K, y, cost, beta, g)
+        if (k < 0 and not fresh) or updates % 1000 == 999:
+            # rounding has piled up in g: an end, too, must hold for a fresh one
+            _decision(K, -beta, 0.0, g)
+            g += y
+            fresh = True
+            i, k = _working_pair(K, y, cost, beta, g)
         if k < 0:
             break
+        updates += 1
+        fresh = False
         curvature = max(K[i, i] + K[k, k] - 2.0 * K[i, k], 1e-12)
         room_i = cost[i] - beta[i] if y[i] > 0 else -beta[i]
         room_k = beta[k] if y[k] > 0 else cost[k] + beta[k]
@@ -445,11 +452,6 @@ def _smo(K, y, cost, beta):  # type: ignore[no-untyped-def]
         beta[k] = (0.0 if y[k] > 0 else -cost[k]) if step == room_k else beta[k] - step
         for m in range(n):
             g[m] -= step * (K[m, i] - K[m, k])
-        if update % 1000 == 999:
-            _decision(K, -beta, 0.0, g)
-            g += y
-    _decision(K, -beta, 0.0, g)
-    g += y
     b = _intercept_l1(y, cost, beta, g)
     return b, _residual_l1(y, cost, beta, g, b), updates
 
