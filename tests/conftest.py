@@ -35,3 +35,22 @@ def mirror():
     if not folder or not Path(folder).is_dir():
         pytest.skip("needs real data: name a mirror folder in MARGINLAB_MIRROR")
     return Path(folder).resolve()
+
+
+@pytest.fixture(scope="session")
+def package_sources(tmp_path_factory):
+    """No mirror, no web, one cache a session; skipped where pip reaches no index."""
+    from marginlab.datasets.fetch import Sources
+    from marginlab.datasets.registry import load_registry
+    from marginlab.datasets.wheels import find_wheel
+    from marginlab.errors import DataError
+
+    folder = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        folder = folder.parent  # shared by the workers
+    sources = Sources(None, folder / "packages", offline=True)
+    try:
+        find_wheel(load_registry().packages["mrcpy"], sources.folders())
+    except DataError as error:
+        pytest.skip(f"needs the Python package index: {error}")
+    return sources

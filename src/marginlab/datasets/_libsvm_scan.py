@@ -51,9 +51,7 @@ def _is_end(buf, pos):  # type: ignore[no-untyped-def]
     if pos >= buf.size:
         return True
     byte = buf[pos]
-    return byte <= _HASH and (
-        byte == _BLANK or byte == _NEWLINE or byte == _RETURN or byte == _TAB or byte == _HASH
-    )
+    return byte in (_BLANK, _NEWLINE, _RETURN, _TAB, _HASH)
 
 
 @njit(cache=True, inline="always")

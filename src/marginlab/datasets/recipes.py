@@ -82,8 +82,9 @@ def _table(name: str) -> dict[str, Any]:
 def _adult(data: bytes, part: str) -> bytes:
     table = _table("adult_to_a9a.json")
     lines = data.decode("ascii").splitlines()[2:]
-    first, last = (0, _N_ADULT_TRAIN) if part == "train" else (_N_ADULT_TRAIN, len(lines))
-    rows = [_adult_row(table, i, lines[i].split(",")) for i in range(first, last)]
+    wanted = slice(0, _N_ADULT_TRAIN) if part == "train" else slice(_N_ADULT_TRAIN, None)
+    numbered = list(enumerate(lines))[wanted]
+    rows = [_adult_row(table, number, line.split(",")) for number, line in numbered]
     return "".join(rows).encode("ascii")
 
 

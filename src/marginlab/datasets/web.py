@@ -63,7 +63,9 @@ def _reason(error: Exception) -> tuple[str, bool]:
     if isinstance(error, requests.Timeout):
         return f"no answer within {_TIMEOUT:.0f} s", False
     if isinstance(error, requests.ConnectionError):
-        return "the server cannot be reached (no web, or the transfer broke off)", False
+        return "the server cannot be reached", False
+    if isinstance(error, requests.exceptions.ChunkedEncodingError):
+        return "the transfer broke off before its end", False
     if isinstance(error, requests.RequestException):
         return f"the transfer failed ({type(error).__name__})", False
     raise error
