@@ -140,7 +140,9 @@ class GridModels:
         return np.asarray((values * y_new <= 0).sum(axis=1))
 
 
-def error_rates(models: GridModels, blocks: Iterable[tuple[slice, Array]], y_new: Array) -> Array:
+def error_rates(
+    models: GridModels, blocks: Iterable[tuple[slice, NDArray[np.floating]]], y_new: Array
+) -> Array:
     """Error rate of every model on new rows whose kernel comes in blocks of columns.
 
     Parameters

@@ -18,7 +18,7 @@ __all__ = ["qp_residual", "qp_span", "qp_spans"]
 
 Array = NDArray[np.float64]
 
-_OPTIONS = {"show_progress": False, "abstol": 1e-12, "reltol": 1e-12, "feastol": 1e-12}
+_OPTIONS = {"show_progress": False, "abstol": 1e-11, "reltol": 1e-11, "feastol": 1e-11}
 #: Violation of the optimality conditions above which cvxopt's answer is not taken.
 _ACCEPT = 1e-7
 
