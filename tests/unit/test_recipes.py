@@ -12,7 +12,7 @@ import pytest
 
 from marginlab.datasets import recipes
 from marginlab.datasets.fetch import fetch_file
-from marginlab.datasets.images import read_idx, read_mnist_pickle, safe_unpickle
+from marginlab.datasets.images import mnist_to_idx, read_idx, safe_unpickle
 from marginlab.datasets.recipes import apply_recipe, msvc_rand
 from marginlab.datasets.registry import load_registry
 from marginlab.errors import DataError
@@ -54,7 +54,7 @@ def test_adult_value_on_a_cut_stays_below_and_missing_values_give_no_feature():
     assert row.startswith("+1 ")
     assert {1, 14, 77, 79} <= set(features)  # age 25, fnlwgt 106630, a loss, 35 hours
     assert features == sorted(features)
-    assert len(features) == 13  # occupation 1 and country 1 are missing values of 14 columns
+    assert len(features) == 12  # occupation 1 and country 1 are missing values of 14 columns
 
 
 def test_adult_exceptions_replace_one_feature(monkeypatch):
@@ -117,29 +117,28 @@ def test_files_rebuilt_from_packages_alone(package_sources, name):
 # ---------------------------------------------------------------- images
 
 
-def mnist_like(path, grey, value=lambda grey: (grey / 256.0).astype(np.float32)):
-    pairs = []
-    for images in grey:
-        pairs.append((value(images), np.arange(len(images)) % 10))
-    path.write_bytes(gzip.compress(pickle.dumps(tuple(pairs), protocol=4)))
+def mnist_like(grey, value=lambda grey: (grey / 256.0).astype(np.float32)):
+    pairs = [(value(images), np.arange(len(images)) % 10) for images in grey]
+    return gzip.compress(pickle.dumps(tuple(pairs), protocol=4))
 
 
-def test_mnist_pickle_gives_whole_grey_values(tmp_path):
+def test_mnist_pickle_becomes_idx_files(tmp_path):
     rng = np.random.default_rng(0)
     grey = [rng.integers(0, 256, (n, 784)) for n in (5, 2, 3)]
-    mnist_like(tmp_path / "m", grey)
-    X, y = read_mnist_pickle(tmp_path / "m", "train")
-    np.testing.assert_array_equal(X, np.concatenate(grey[:2]))
-    np.testing.assert_array_equal(y, [0, 1, 2, 3, 4, 0, 1])
-    X, y = read_mnist_pickle(tmp_path / "m", "test")
-    np.testing.assert_array_equal(X, grey[2])
+    data = mnist_like(grey)
+    for part, expected in (("train", np.concatenate(grey[:2])), ("test", grey[2])):
+        for content in ("images", "labels"):
+            recipe = {"kind": "mnist", "part": part, "content": content}
+            (tmp_path / content).write_bytes(apply_recipe(recipe, data))
+        images = read_idx(tmp_path / "images")
+        np.testing.assert_array_equal(images.reshape(-1, 784), expected)
+        assert read_idx(tmp_path / "labels").tolist()[:2] == [0, 1]
 
 
-def test_values_that_are_not_grey_over_256_are_refused(tmp_path):
-    grey = [np.full((2, 784), 7)] * 3
-    mnist_like(tmp_path / "m", grey, value=lambda images: images / 255.0)
+def test_values_that_are_not_grey_over_256_are_refused():
+    data = mnist_like([np.full((2, 784), 7)] * 3, value=lambda images: images / 255.0)
     with pytest.raises(DataError, match="not grey / 256"):
-        read_mnist_pickle(tmp_path / "m", "train")
+        mnist_to_idx(data, "train", "images")
 
 
 class _Bomb:
@@ -163,13 +162,11 @@ def test_a_damaged_pickle_is_refused(tmp_path, data):
         safe_unpickle(data, "bad.pkl")
 
 
-def test_a_pickle_of_another_shape_is_refused(tmp_path):
-    (tmp_path / "m").write_bytes(gzip.compress(pickle.dumps([1, 2, 3])))
+def test_a_pickle_of_another_shape_is_refused():
     with pytest.raises(DataError, match="does not hold three pairs"):
-        read_mnist_pickle(tmp_path / "m", "train")
-    (tmp_path / "m").write_bytes(b"not gzip")
+        mnist_to_idx(gzip.compress(pickle.dumps([1, 2, 3])), "train", "images")
     with pytest.raises(DataError, match="damaged gzip"):
-        read_mnist_pickle(tmp_path / "m", "train")
+        mnist_to_idx(b"not gzip", "train", "images")
 
 
 def test_idx_files(tmp_path):

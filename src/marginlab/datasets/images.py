@@ -1,4 +1,4 @@
-"""Image files: IDX arrays, and the MNIST pickle of a package.
+"""Image files: IDX arrays, and MNIST as a package pickles it.
 
 A pickle can run code. This one is opened only after its sha256 matched (`fetch`), and
 by an unpickler that admits nothing but the three names that rebuild a NumPy array.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import pickle
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy._core.multiarray import _reconstruct
 
 from marginlab.errors import DataError
 
-__all__ = ["read_idx", "read_mnist_pickle", "safe_unpickle"]
+__all__ = ["mnist_to_idx", "read_idx", "safe_unpickle"]
 
 _MAX_PICKLE = 512 * 2**20
 _ALLOWED = {
@@ -58,45 +59,56 @@ def safe_unpickle(data: bytes, name: str) -> Any:
         raise DataError(f"{name} was refused as a pickle of arrays ({error})") from None
 
 
-def read_mnist_pickle(path: str | Path, part: str) -> tuple[np.ndarray, np.ndarray]:
-    """MNIST as grey values 0 to 255.
+def mnist_to_idx(data: bytes, part: str, content: str) -> bytes:
+    """The official IDX file of MNIST from a gzipped pickle.
 
     Parameters
     ----------
-    path : str or Path
+    data : bytes
         Gzipped pickle of (train, validation, test), each (X, y), X = grey / 256.
     part : str
         ``train`` (train and validation together: the official 60,000) or ``test``.
+    content : str
+        ``images`` or ``labels``.
 
     Returns
     -------
-    X : ndarray of float64, shape (n, 784)
-    y : ndarray of float64, shape (n,)
-        Digits 0 to 9.
+    bytes
+        Byte for byte the publisher's file, as the registry's sha256 proves.
 
     Raises
     ------
     DataError
-        If the file is damaged or its grey values are not whole numbers.
+        If the pickle is damaged or its grey values are not whole numbers.
     """
+    parts = safe_unpickle(_gunzip(data), "the MNIST pickle")
     try:
-        with gzip.open(path) as stream:
-            data = stream.read(_MAX_PICKLE + 1)
-    except (OSError, EOFError):
-        raise DataError(f"{path} is a damaged gzip archive; delete it and run again") from None
-    if len(data) > _MAX_PICKLE:
-        raise DataError(f"{path} unpacks to more than {_MAX_PICKLE} bytes; it is another file")
-    content = safe_unpickle(data, str(path))
-    try:
-        parts = list(content[:2] if part == "train" else content[2:3])
-        X = np.concatenate([np.asarray(pair[0], dtype=np.float64) for pair in parts]) * 256.0
-        y = np.concatenate([np.asarray(pair[1], dtype=np.float64) for pair in parts])
+        pairs = list(parts[:2] if part == "train" else parts[2:3])
+        column = 0 if content == "images" else 1
+        values = np.concatenate([np.asarray(pair[column]) for pair in pairs])
     except (ValueError, TypeError, IndexError):
-        raise DataError(f"{path} does not hold three pairs of images and labels") from None
-    grey = np.rint(X)
-    if X.ndim != 2 or np.abs(X - grey).max() > 1e-4:
-        raise DataError(f"{path} holds values that are not grey / 256; it is another file")
-    return grey, y
+        raise DataError("the MNIST pickle does not hold three pairs of images and labels") from None
+    if content == "images":
+        values = values.reshape(-1, 28, 28) * 256.0
+    whole = np.rint(values).astype(np.uint8)
+    if np.abs(values - whole).max() > 1e-4:
+        raise DataError("the MNIST pickle holds values that are not grey / 256")
+    return _idx_header(whole.shape) + whole.tobytes()
+
+
+def _gunzip(data: bytes) -> bytes:
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+            content = stream.read(_MAX_PICKLE + 1)
+    except (OSError, EOFError, zlib.error):
+        raise DataError("the MNIST pickle is a damaged gzip archive") from None
+    if len(content) > _MAX_PICKLE:
+        raise DataError(f"the MNIST pickle unpacks to more than {_MAX_PICKLE} bytes")
+    return content
+
+
+def _idx_header(shape: tuple[int, ...]) -> bytes:
+    return bytes((0, 0, 8, len(shape))) + np.array(shape, dtype=">u4").tobytes()
 
 
 def read_idx(path: str | Path) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from marginlab.datasets.images import read_idx, read_mnist_pickle
+from marginlab.datasets.images import read_idx
 from marginlab.datasets.libsvm_format import read_libsvm
 from marginlab.errors import DataError
 
@@ -107,10 +107,6 @@ def _mat(paths: Paths, options: Options) -> RawPart:
     return RawPart(sparse.csr_matrix(X, dtype=np.float64), labels.ravel().astype(np.float64))
 
 
-def _mnist(paths: Paths, options: Options) -> RawPart:
-    return RawPart(*read_mnist_pickle(paths[0], options["part"]))
-
-
 def _idx(paths: Paths, options: Options) -> RawPart:
     images, labels = (read_idx(path) for path in paths)
     return RawPart(images.reshape(len(images), -1).astype(np.float64), labels.astype(np.float64))
@@ -148,7 +144,6 @@ READERS: dict[str, Callable[[Paths, Options], RawPart]] = {
     "ida": _ida,
     "csv": _csv,
     "mat": _mat,
-    "mnist": _mnist,
     "idx": _idx,
     "parkinson": _parkinson,
     "bank": _bank,

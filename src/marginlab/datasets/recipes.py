@@ -1,6 +1,6 @@
-"""Rebuilds LIBSVM files from other files, byte for byte.
+"""Rebuilds the publishers' files from other files, byte for byte.
 
-The three recipes were found by comparing files; each result is checked by sha256, so
+The recipes were found by comparing files; each result is checked by sha256, so
 a wrong rebuild is never used. The tables of the recipes are the JSON files beside
 this module.
 """
@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from marginlab.datasets.images import mnist_to_idx
 from marginlab.errors import DataError
 
 __all__ = ["apply_recipe", "msvc_rand"]
@@ -33,8 +34,8 @@ def apply_recipe(recipe: Mapping[str, Any], data: bytes) -> bytes:
     Parameters
     ----------
     recipe : mapping
-        ``kind`` (extract, adult or splice), ``part`` (train or test) and, for extract,
-        ``share``.
+        ``kind`` (extract, adult, splice or mnist), ``part`` (train or test), for extract
+        also ``share``, for mnist ``content`` (images or labels).
     data : bytes
         Content of the source file.
 
@@ -51,9 +52,13 @@ def apply_recipe(recipe: Mapping[str, Any], data: bytes) -> bytes:
             return _adult(data, part)
         if kind == "splice":
             return _splice(data, part)
-    except (ValueError, KeyError, IndexError, UnicodeDecodeError) as error:
+        if kind == "mnist":
+            return mnist_to_idx(data, part, recipe["content"])
+    except DataError:
+        raise
+    except (ValueError, KeyError, IndexError) as error:
         raise DataError(f"recipe {kind} does not fit its source file ({error!r})") from None
-    raise DataError(f"there is no recipe {kind!r}; use extract, adult or splice")
+    raise DataError(f"there is no recipe {kind!r}; use extract, adult, splice or mnist")
 
 
 def msvc_rand(n: int, seed: int = 1) -> list[int]:
