@@ -143,3 +143,23 @@ def test_unknown_loss():
     X, y, cost = _problem(0)
     with pytest.raises(UserError, match="loss"):
         train_subsets(X, y, np.arange(40).reshape(1, 40), cost, 0.3, "hinge")
+
+
+def test_l1_with_exact_duplicates_ends():
+    # between duplicates the gain of a move is rounding only
+    rng = np.random.default_rng(0)
+    X = (rng.random((40, 8)) < 0.5).astype(float)
+    X = np.vstack([X, X[:20]])
+    y = np.where(X.sum(axis=1) + rng.normal(size=60) > 4, 1.0, -1.0)
+    y[40:] = y[:20]
+    subsets = rng.integers(0, 60, (100, 45))
+    trained = train_subsets(sp.csr_matrix(X), y, subsets, np.full(60, 100.0), 1 / 8, "l1")
+    assert trained.steps.max() < 100_000
+    assert trained.residual.max() <= KKT_TOLERANCE
+
+
+@pytest.mark.parametrize("loss", ["l2", "l1"])
+def test_a_very_large_cost_still_ends(loss):
+    X, y, _ = _problem(1, n=50)
+    trained = train_subsets(X, y, np.arange(50).reshape(1, 50), np.full(50, 1e6), 0.3, loss)
+    assert trained.residual[0] < 1e-6

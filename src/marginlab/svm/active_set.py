@@ -33,6 +33,7 @@ __all__ = ["KKT_TOLERANCE", "Machines", "solve_l1", "solve_l2", "train_subsets"]
 KKT_TOLERANCE = 1e-10
 _MAX_STEPS = 200
 _MAX_SMO = 5_000_000
+_EPS = float(np.finfo(np.float64).eps)
 # Reordered sums vectorise; NaN and infinity keep their meaning.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
@@ -144,7 +145,7 @@ def solve_l1(
 
 def _check(machines: Machines, largest_cost: float) -> None:
     # f is a sum of terms of size |beta|: beyond some C its rounding alone is larger
-    rounding = 64 * np.finfo(float).eps * np.abs(machines.beta).sum(axis=1)
+    rounding = 64 * _EPS * np.abs(machines.beta).sum(axis=1)
     excess = machines.residual - np.maximum(KKT_TOLERANCE, rounding)
     worst = int(np.argmax(np.where(np.isnan(excess), np.inf, excess)))
     if not excess[worst] <= 0:
@@ -431,14 +432,17 @@ def _smo(K, y, cost, beta):  # type: ignore[no-untyped-def]
     n = len(y)
     g = y.copy()
     updates, fresh = 0, True
+    stop = 0.2 * KKT_TOLERANCE
     while updates < _MAX_SMO:
-        i, k = _working_pair(K, y, cost, beta, g)
+        i, k = _working_pair(K, y, cost, beta, g, stop)
         if (k < 0 and not fresh) or updates % 1000 == 999:
             # rounding has piled up in g: an end, too, must hold for a fresh one
             _decision(K, -beta, 0.0, g)
             g += y
             fresh = True
-            i, k = _working_pair(K, y, cost, beta, g)
+            # with a very large C the rounding of f alone exceeds the tolerance
+            stop = max(0.2 * KKT_TOLERANCE, 64 * _EPS * np.abs(beta).sum())
+            i, k = _working_pair(K, y, cost, beta, g, stop)
         if k < 0:
             break
         updates += 1
@@ -467,25 +471,26 @@ def _can_fall(y, cost, beta):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _working_pair(K, y, cost, beta, g):  # type: ignore[no-untyped-def]
-    """The steepest rising point, and the falling partner of the largest decrease."""
+def _working_pair(K, y, cost, beta, g, stop):  # type: ignore[no-untyped-def]
+    """The steepest rising point, and the falling partner of the largest decrease.
+
+    The partner is -1 where no pair violates the optimum by ``stop``. Smaller gaps are no
+    partners either: between duplicates they are rounding, and moves without end.
+    """
     n = len(y)
     i = -1
     for m in range(n):
         if _can_rise(y[m], cost[m], beta[m]) and (i < 0 or g[m] > g[i]):
             i = m
-    best, k, lowest = 0.0, -1, np.inf
+    best, k = 0.0, -1
     for m in range(n):
         if i < 0 or not _can_fall(y[m], cost[m], beta[m]):
             continue
-        lowest = min(lowest, g[m])
         gap = g[i] - g[m]
-        if gap > 0.0:
+        if gap >= stop:
             gain = gap * gap / max(K[i, i] + K[m, m] - 2.0 * K[i, m], 1e-12)
             if gain > best:
                 best, k = gain, m
-    if i < 0 or g[i] - lowest < 0.2 * KKT_TOLERANCE:
-        k = -1
     return i, k
 
 
