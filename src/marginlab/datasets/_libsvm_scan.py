@@ -147,8 +147,63 @@ def _index(buf, pos):  # type: ignore[no-untyped-def]
     return pos + 1, value, OK
 
 
+@njit(cache=True, inline="always")
+def _note_long(slots, starts, n_long, slot, start):  # type: ignore[no-untyped-def]
+    """Remember a number for Python's float; count it even when there is no room."""
+    if n_long < slots.size:
+        slots[n_long] = slot
+        starts[n_long] = start
+    return n_long + 1
+
+
+@njit(cache=True, inline="always")
+def _skip_line(buf, pos):  # type: ignore[no-untyped-def]
+    while pos < buf.size and buf[pos] != _NEWLINE:
+        pos += 1
+    return pos
+
+
+@njit(cache=True, inline="always")
+def _index_fault(index, last, limit):  # type: ignore[no-untyped-def]
+    if index > limit:
+        return TOO_LARGE
+    if index == last:
+        return DUPLICATE
+    return UNSORTED if index < last else OK
+
+
 @njit(cache=True)
-def scan(buf, labels, indptr, indices, values, long_slots, long_starts, limit):  # type: ignore[no-untyped-def]
+def _entries(buf, pos, indices, values, entry, slots, starts, n_long, limit):  # type: ignore[no-untyped-def]
+    """Read the entries of one row: (code, position, entries, long numbers, last index)."""
+    last = 0
+    while True:
+        pos = _skip_blanks(buf, pos)
+        if pos < buf.size and buf[pos] == _HASH:
+            pos = _skip_line(buf, pos)
+        if pos >= buf.size or buf[pos] == _NEWLINE:
+            return OK, pos, entry, n_long, last
+        start = pos
+        pos, index, code = _index(buf, pos)
+        if code == OK:
+            code = _index_fault(index, last, limit)
+        if code != OK:
+            return code, start, entry, n_long, last
+        number = pos
+        pos, value, status = _number(buf, pos)
+        if status == _WRONG:
+            return BAD_VALUE, start, entry, n_long, last
+        last = index
+        if status == _EXACT and value == 0.0:
+            continue
+        if status == _LONG:
+            n_long = _note_long(slots, starts, n_long, entry, number)
+        indices[entry] = index - 1
+        values[entry] = value
+        entry += 1
+
+
+@njit(cache=True)
+def scan(buf, labels, indptr, indices, values, slots, starts, limit):  # type: ignore[no-untyped-def]
     """Fill the CSR parts from the bytes of a file.
 
     Parameters
@@ -156,7 +211,7 @@ def scan(buf, labels, indptr, indices, values, long_slots, long_starts, limit): 
     buf : ndarray of uint8
     labels, indptr, indices, values : ndarray
         Filled in place; large enough for the numbers of lines and colons.
-    long_slots, long_starts : ndarray of int64
+    slots, starts : ndarray of int64
         Filled with the slot (entry number, or -1 - row for a label) and the position
         of each number that needs Python's float.
     limit : int
@@ -171,63 +226,26 @@ def scan(buf, labels, indptr, indices, values, long_slots, long_starts, limit): 
     while True:
         pos = _skip_blanks(buf, pos)
         if pos >= buf.size:
-            break
+            return OK, line, pos, row, entry, n_long, widest
         if buf[pos] == _NEWLINE or buf[pos] == _HASH:
             if buf[pos] == _NEWLINE and blank == 0:
                 blank = line
-            while pos < buf.size and buf[pos] != _NEWLINE:
-                pos += 1
-            pos += 1
-            line += 1
-            continue
-        if blank > 0:
+        elif blank > 0:
             return BLANK_LINE, blank, pos, row, entry, n_long, widest
-        start = pos
-        pos, value, status = _number(buf, pos)
-        if status == _WRONG:
-            return BAD_LABEL, line, start, row, entry, n_long, widest
-        if status == _LONG:
-            if n_long < long_slots.size:
-                long_slots[n_long] = -1 - row
-                long_starts[n_long] = start
-            n_long += 1
-        labels[row] = value
-        last = 0
-        while True:
-            pos = _skip_blanks(buf, pos)
-            if pos < buf.size and buf[pos] == _HASH:
-                while pos < buf.size and buf[pos] != _NEWLINE:
-                    pos += 1
-            if pos >= buf.size or buf[pos] == _NEWLINE:
-                break
+        else:
             start = pos
-            pos, index, code = _index(buf, pos)
-            if code == OK and index > limit:
-                code = TOO_LARGE
-            elif code == OK and index == last:
-                code = DUPLICATE
-            elif code == OK and index < last:
-                code = UNSORTED
-            if code != OK:
-                return code, line, start, row, entry, n_long, widest
-            number = pos
-            pos, value, status = _number(buf, pos)
+            pos, labels[row], status = _number(buf, pos)
             if status == _WRONG:
-                return BAD_VALUE, line, start, row, entry, n_long, widest
-            last = index
-            widest = max(widest, index)
-            if status == _EXACT and value == 0.0:
-                continue
+                return BAD_LABEL, line, start, row, entry, n_long, widest
             if status == _LONG:
-                if n_long < long_slots.size:
-                    long_slots[n_long] = entry
-                    long_starts[n_long] = number
-                n_long += 1
-            indices[entry] = index - 1
-            values[entry] = value
-            entry += 1
-        row += 1
-        indptr[row] = entry
-        pos += 1
+                n_long = _note_long(slots, starts, n_long, -1 - row, start)
+            code, pos, entry, n_long, last = _entries(
+                buf, pos, indices, values, entry, slots, starts, n_long, limit
+            )
+            if code != OK:
+                return code, line, pos, row, entry, n_long, widest
+            widest = max(widest, last)
+            row += 1
+            indptr[row] = entry
+        pos = _skip_line(buf, pos) + 1
         line += 1
-    return OK, line, pos, row, entry, n_long, widest

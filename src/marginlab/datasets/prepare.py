@@ -205,7 +205,10 @@ def _meta(spec: DatasetSpec, registry: Registry) -> dict[str, Any]:
         "preprocessing": dict(spec.preprocessing),
         "split": dict(spec.split) if spec.split else None,
         "generator": dict(spec.generator) if spec.generator else None,
-        "files": {file: registry.file(file).sha256 for file in registry.inputs(spec.name)},
+        "files": {
+            file: registry.file(file).sha256 or "given by the user"
+            for file in registry.inputs(spec.name)
+        },
         "licence": spec.licence,
         "citation": spec.citation,
         "note": spec.note,
