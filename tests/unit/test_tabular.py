@@ -14,6 +14,7 @@ from scipy import sparse
 
 from marginlab.errors import DataError, MarginlabError, UserError
 from marginlab.tabular import Layout, Scaler, read_table, replace_labels
+from marginlab.tabular.labels import like_classes
 
 CSV = "age,city,label\n1.5,Paris,yes\n2,Rome,no\n3,Paris,no\n"
 
@@ -69,7 +70,14 @@ def test_labels_keep_their_kind_and_spelling(made):
     table = read_table(made("a,label\n1,+1\n2,-1\n3,1.0\n"))
     assert table.y.tolist() == [1, -1, 1]
     assert written(table, [-1, 1, 1]).decode() == "a,label\n1,-1\n2,+1\n3,+1\n"
-    assert read_table(made("a,label\n1,0.5\n2,1\n")).y.tolist() == [0.5, 1.0]
+    assert read_table(made("a,label\n1,0.5\n2,1\n")).y.tolist() == ["0.5", "1.0"]
+
+
+def test_labels_of_a_second_file_take_the_form_of_the_first():
+    text, broken = np.array(["1", "2", "none"]), np.array(["1.0", "2.5"])
+    assert like_classes(np.array([1, 2]), text).tolist() == ["1", "2"]
+    assert like_classes(np.array([1, 1]), broken).tolist() == ["1.0", "1.0"]
+    assert like_classes(np.array([1, 2]), np.array([1, 2])).tolist() == [1, 2]
 
 
 def test_csv_cells_other_than_the_label_stay_as_they_were(made):

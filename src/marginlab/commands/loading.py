@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from marginlab.commands.console import Console
 from marginlab.errors import DataError, UserError
 from marginlab.tabular import Layout, Scaler, Table, read_table
+from marginlab.tabular.labels import like_classes
 
 __all__ = ["check_classes", "check_inputs", "load", "load_second", "row_counts", "scale_features"]
 
@@ -45,10 +46,7 @@ def load_second(path: str, args: argparse.Namespace, first: Table, classes: Any)
         layout=first.layout,
         header=False if args.no_header else None,
     )
-    if np.asarray(classes).dtype.kind in "US":
-        # A file that holds only the labels "1" and "2" of "1", "2", "none".
-        column = table.raw.frame[table.layout.label].astype(str).str.strip()
-        table = replace(table, y=column.to_numpy(dtype=str))
+    table = replace(table, y=like_classes(table.labels, np.asarray(classes)))
     unknown = sorted(set(table.labels.tolist()) - set(np.asarray(classes).tolist()), key=str)
     if unknown:
         raise DataError(

@@ -329,7 +329,11 @@ def _add_predict(commands: Any) -> None:
 def _add_datasets(commands: Any) -> None:
     text = "list, fetch and verify the papers' data sets"
     parser = _command(commands, "datasets", text, DATASETS, "datasets")
-    parser.add_argument("action", choices=("list", "info", "fetch", "verify"))
+    parser.add_argument(
+        "action",
+        choices=("list", "info", "fetch", "verify"),
+        help="list all; say all about NAME; get NAME; check what is here against the registry",
+    )
     parser.add_argument("names", metavar="NAME", nargs="*", help="default for verify: all in reach")
 
 

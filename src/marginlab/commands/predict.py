@@ -12,6 +12,7 @@ from marginlab.commands.console import Console, rows_text
 from marginlab.files import write_csv
 from marginlab.modelfile import SavedModel, load_model
 from marginlab.tabular import Table, read_table
+from marginlab.tabular.labels import like_classes
 
 __all__ = ["run"]
 
@@ -59,9 +60,12 @@ def _predictions(model: SavedModel, table: Table) -> pd.DataFrame:
 
 def _wrong(model: SavedModel, table: Table, rows: pd.DataFrame) -> float | None:
     # A LIBSVM file always has a first entry; of new rows it is often a mere 0.
-    if table.y is None or not np.isin(table.y.astype(str), model.classes.astype(str)).all():
+    if table.y is None:
         return None
-    return float(np.mean(rows["prediction"].to_numpy().astype(str) != table.y.astype(str)))
+    y = like_classes(table.y, model.classes).astype(str)
+    if not np.isin(y, model.classes.astype(str)).all():
+        return None
+    return float(np.mean(rows["prediction"].to_numpy().astype(str) != y))
 
 
 def _text(values: dict[str, Any], rows: pd.DataFrame, args: argparse.Namespace) -> str:

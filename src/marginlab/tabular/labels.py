@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from marginlab.errors import DataError
 from marginlab.tabular.layout import MISSING, shorten
 
-__all__ = ["GUESSES", "choose_column", "parse_labels", "spelling_of"]
+__all__ = [
+    "GUESSES",
+    "choose_column",
+    "class_values",
+    "like_classes",
+    "parse_labels",
+    "spelling_of",
+]
 
 #: Column names taken for the label when none is given, in any case.
 GUESSES = ("label", "class", "target", "y")
@@ -60,7 +67,7 @@ def _position(wanted: str, count: int) -> int | None:
 
 
 def parse_labels(column: pd.Series, name: str, source: str) -> NDArray[Any]:
-    """Labels as whole numbers, numbers or text, whichever fits all of them.
+    """Labels as whole numbers or text, whichever fits all of them (see `class_values`).
 
     Raises
     ------
@@ -80,7 +87,29 @@ def parse_labels(column: pd.Series, name: str, source: str) -> NDArray[Any]:
     values = np.asarray(pd.to_numeric(cells, errors="coerce"), dtype=np.float64)
     if not np.isfinite(values).all():
         return cells.to_numpy(dtype=str)
-    return values.astype(np.int64) if (values == np.rint(values)).all() else values
+    return class_values(values)
+
+
+def class_values(values: NDArray[np.float64]) -> NDArray[Any]:
+    """Numbers as class labels: whole numbers, or else text.
+
+    scikit-learn takes broken numbers for quantities, so 0.5 becomes "0.5".
+    """
+    if (values == np.rint(values)).all() and np.abs(values).max(initial=0.0) < 2.0**62:
+        return values.astype(np.int64)
+    return np.array([repr(value) for value in values.tolist()])
+
+
+def like_classes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
+    """Labels of a second file in the form that the first file's labels have.
+
+    A file may hold only "1" and "2" of the labels "1", "2", "none", or of 1, 2, 2.5.
+    """
+    if classes.dtype.kind not in "US" or y.dtype.kind in "US":
+        return y
+    known = set(classes.tolist())
+    broken = np.array([repr(float(value)) for value in y.tolist()])
+    return broken if set(broken.tolist()) <= known else y.astype(str)
 
 
 def spelling_of(y: NDArray[Any], cells: Sequence[Any]) -> dict[Any, Any]:

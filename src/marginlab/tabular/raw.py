@@ -94,7 +94,7 @@ def read_raw(
         With the file and the remedy, if it cannot be read.
     """
     name, data = _content(path, stdin)
-    if not data.strip():
+    if not data.removeprefix(b"\xef\xbb\xbf").strip():
         raise DataError(f"{name} is empty; check that it was written or fetched whole")
     kind = format or _format_of(name, data)
     if kind == "parquet":

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from marginlab.datasets.libsvm_format import parse_libsvm
 from marginlab.errors import DataError
-from marginlab.tabular.labels import choose_column, parse_labels
+from marginlab.tabular.labels import choose_column, class_values, parse_labels
 from marginlab.tabular.layout import Layout, learn_columns, numbers
 from marginlab.tabular.raw import RawTable, read_raw
 
@@ -31,7 +31,7 @@ class Table:
     ----------
     X : ndarray or csr_matrix of float64, shape (n, d)
     y : ndarray of shape (n,), or None
-        Labels as whole numbers, numbers or text; None if the file has none.
+        Labels as whole numbers or text; None if the file has none.
     layout : Layout
         Columns behind X, for reading a second file the same way.
     raw : RawTable
@@ -130,8 +130,7 @@ def _read_libsvm(raw: RawTable, n_features: int | None, layout: Layout | None) -
             f"{layout.n_features}; give that one --n-features {X.shape[1]}"
         )
     X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], layout.n_features))
-    whole = (labels == np.rint(labels)).all()
-    return Table(_dense_if_full(X), labels.astype(np.int64) if whole else labels, layout, raw)
+    return Table(_dense_if_full(X), class_values(labels), layout, raw)
 
 
 def _dense_if_full(X: sparse.csr_matrix) -> NDArray[np.float64] | sparse.csr_matrix:
