@@ -33,14 +33,20 @@ def available(names):
 
 def named_datasets(settings):
     """Data sets that the settings name, wherever a key speaks of data sets."""
-    known = set(dataset_names())
-    names = []
-    for key, value in settings.items():
+    known, names = set(dataset_names()), set()
+
+    def visit(key, value):
         if isinstance(value, dict):
-            names += named_datasets(value)
-        elif "dataset" in key:
-            names += value if isinstance(value, list) else [value]
-    return sorted({name for name in names if name in known})
+            for inner, below in value.items():
+                visit(str(inner), below)
+        elif isinstance(value, list):
+            for below in value:
+                visit(key, below)
+        elif "dataset" in key and value in known:
+            names.add(value)
+
+    visit("", settings)
+    return sorted(names)
 
 
 onstart:
