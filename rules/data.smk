@@ -55,7 +55,7 @@ onstart:
     lacking = [f"{name}: {NO_DATA[name]}" for name in sorted(wanted & set(NO_DATA))]
     if lacking:
         raise WorkflowError(
-            f"{len(lacking)} data sets of this run cannot be had, and unavailable is 'error': "
+            f"{len(lacking)} of this run's data sets cannot be had, and unavailable is 'error': "
             + "; ".join(lacking)
             + ". Give a folder with the files (mirror or MARGINLAB_MIRROR), or set unavailable "
             "to skip, and the tables will say 'no data' for them"
