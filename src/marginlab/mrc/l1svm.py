@@ -67,7 +67,7 @@ def svm_ccg(
     lam: float = 0.01,
     *,
     solver: str = "highs",
-    n_max: int = 400,
+    n_max: int = 1500,
     m_max: int = 400,
     time_limit: float = 600.0,
 ) -> L1SVM:

@@ -1,0 +1,164 @@
+"""One run in a process of its own: wall time limit, CPU seconds and peak memory."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+from marginlab.errors import SolverError
+from marginlab.mrc.lp import BudgetError
+
+__all__ = ["Outcome", "run_within"]
+
+OK, OVER_TIME, OVER_MEMORY, FAILED = "ok", "time", "memory", "failed"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run.
+
+    Attributes
+    ----------
+    status : {"ok", "time", "memory", "failed"}
+        Solved; over its time or memory budget; refused by its certificate.
+    value : object or None
+        What the call returned.
+    seconds : float
+        Wall time.
+    cpu : float
+        CPU seconds of the process and of the solvers it started.
+    peak_mb : float
+        Growth of the process's resident memory over its start, plus the peak of a solver
+        that ran as a process of its own, in MB.
+    message : str
+        The error, in one sentence.
+    """
+
+    status: str
+    value: Any
+    seconds: float
+    cpu: float
+    peak_mb: float
+    message: str = ""
+
+
+def run_within(call: Callable[[], Any], seconds: float) -> Outcome:
+    """Run a call in a forked process that ends with its budget.
+
+    Parameters
+    ----------
+    call : callable
+        Its result is sent back, so it must be something pickle can carry.
+    seconds : float
+        Wall time. The call is expected to keep it; five seconds and a tenth later it is
+        stopped, with all processes it started.
+
+    Returns
+    -------
+    Outcome
+
+    Notes
+    -----
+    A fork shares the data without copying, and the memory a method needs is not mixed with
+    that of the methods before it.
+    """
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+    start = time.perf_counter()
+    process = context.Process(target=_work, args=(call, there), daemon=False)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    process.start()
+    there.close()
+    try:
+        if here.poll(1.1 * seconds + 5.0):
+            return _receive(here, start)
+        return Outcome(OVER_TIME, None, time.perf_counter() - start, float("nan"), float("nan"))
+    finally:
+        _stop(process)
+        here.close()
+
+
+def _receive(here: Connection, start: float) -> Outcome:
+    try:
+        return here.recv()  # type: ignore[no-any-return]
+    except EOFError:
+        spent = time.perf_counter() - start
+        text = "the run's process was stopped, most likely for want of memory"
+        return Outcome(OVER_MEMORY, None, spent, float("nan"), float("nan"), text)
+
+
+def _stop(process: Any) -> None:
+    # The run is a group of its own, so a solver it started ends with it.
+    if process.is_alive():
+        process.join(1.0)
+    if process.is_alive():
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            process.kill()
+    process.join()
+
+
+def _work(call: Callable[[], Any], there: Connection) -> None:
+    os.setpgid(0, 0)
+    before = _resident_mb()
+    start, cpu = time.perf_counter(), _cpu()
+    status, value, message = OK, None, ""
+    try:
+        value = call()
+    except BudgetError as error:
+        status, message = (OVER_MEMORY if "memory" in str(error) else OVER_TIME), str(error)
+    except MemoryError:
+        status, message = OVER_MEMORY, "not enough memory"
+    except SolverError as error:
+        status, message = FAILED, str(error)
+    spent, used = time.perf_counter() - start, _cpu() - cpu
+    peak = max(0.0, _peak_mb() - before) + _children_mb()
+    there.send(Outcome(status, value, spent, used, peak, message))
+    there.close()
+
+
+def _cpu() -> float:
+    stamp = os.times()
+    return stamp.user + stamp.system + stamp.children_user + stamp.children_system
+
+
+def _resident_mb() -> float:
+    pages = _proc("/proc/self/statm")
+    if pages:
+        return int(pages.split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    return _peak_mb()
+
+
+def _peak_mb() -> float:
+    for line in _proc("/proc/self/status").splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) * 1024 / 1e6
+    return _maxrss(resource.RUSAGE_SELF)
+
+
+def _children_mb() -> float:
+    return _maxrss(resource.RUSAGE_CHILDREN)
+
+
+def _maxrss(who: int) -> float:
+    # Linux counts kilobytes, macOS bytes.
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(who).ru_maxrss * unit / 1e6
+
+
+def _proc(path: str) -> str:
+    try:
+        with open(path, encoding="ascii") as source:
+            return source.read()
+    except OSError:
+        return ""
