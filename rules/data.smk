@@ -1,7 +1,10 @@
 """Data: fetch with sha256, prepare, list. Which sets there are: config/datasets.yaml."""
 
-from marginlab.datasets.fetch import can_be_had
+import os
+
+from marginlab.datasets.fetch import can_be_had, web_addresses
 from marginlab.datasets.registry import dataset_names, entry_hash
+from marginlab.datasets.web import reachable
 
 NO_DATA = {}  # data set -> why it cannot be had, of those that this run names
 
@@ -11,6 +14,21 @@ def reach(name):
     return can_be_had(name, mirror=config["mirror"], cache=config["cache"])
 
 
+def note_a_missing_web(names):
+    """With ``unavailable: skip``, find out once whether the web that some sets need is there.
+
+    The answer goes into MARGINLAB_OFFLINE, so that the jobs' own processes see the same
+    sets as this one.
+    """
+    if config["unavailable"] == "error" or "MARGINLAB_OFFLINE" in os.environ:
+        return
+    found = {name: reach(name) for name in names}
+    needed = [name for name, (within, source) in found.items() if within and "web" in source]
+    urls = [url for name in needed for url in web_addresses(name)]
+    if urls:
+        os.environ["MARGINLAB_OFFLINE"] = "0" if reachable(urls) else "1"
+
+
 def available(names):
     """The data sets that the run can have; the rest is noted in NO_DATA.
 
@@ -18,6 +36,7 @@ def available(names):
     and the run stops before its first job if it needs one of them.
     """
     try:
+        note_a_missing_web(names)
         found = {name: reach(name) for name in names}
     except MarginlabError as error:
         raise WorkflowError(str(error)) from None

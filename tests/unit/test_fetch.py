@@ -11,9 +11,15 @@ import zipfile
 import pytest
 
 from marginlab.datasets import wheels
-from marginlab.datasets.fetch import Sources, can_be_had, fetch_dataset, fetch_file
+from marginlab.datasets.fetch import (
+    Sources,
+    can_be_had,
+    fetch_dataset,
+    fetch_file,
+    web_addresses,
+)
 from marginlab.datasets.registry import FileSpec, PackageSpec, Registry, load_registry
-from marginlab.datasets.web import download
+from marginlab.datasets.web import download, reachable
 from marginlab.errors import DataError
 
 CONTENT = b"+1 1:1\n-1 2:1\n"
@@ -265,6 +271,17 @@ def test_an_unreachable_server_is_told(tmp_path):
         download("http://127.0.0.1:9/a", tmp_path / "out", attempts=2, pause=0.01)
 
 
+def test_a_host_is_reachable_or_not(server, monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    assert reachable([f"{server.url}/a", "http://127.0.0.1:9/b"])
+    assert not reachable(["http://127.0.0.1:9/b"])
+    assert not reachable([])
+    monkeypatch.delenv("NO_PROXY")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert reachable(["http://nowhere.invalid/b"])  # only the proxy knows
+
+
 # ---------------------------------------------------------------- packages
 
 
@@ -398,6 +415,12 @@ def test_with_a_web_the_web_counts(nothing):
     assert can_be_had("mushrooms", offline=False) == (True, "web")
     assert can_be_had("w1a", offline=False)[0] is True
     assert can_be_had("banana", offline=False)[0] is False
+
+
+def test_addresses_of_a_set_and_of_what_it_is_rebuilt_from():
+    ends = [url.rsplit("/", 1)[1] for url in web_addresses("w1a")]
+    assert sorted(ends) == ["w1a", "w1a.t", "w8a"]
+    assert web_addresses("twonorm_generated") == []
 
 
 def test_files_in_the_mirror_or_cache_count(nothing, tmp_path):

@@ -130,7 +130,7 @@ def test_compressed_files_are_recognised(tmp_path, pack):
     path = tmp_path / "packed"
     path.write_bytes(pack(GOOD))
     X, y = read_libsvm(path, 3)
-    assert (X != parse_libsvm(GOOD, n_features=3)[0]).nnz == 0
+    assert (parse_libsvm(GOOD, n_features=3)[0] != X).nnz == 0
     assert y.size == 3
 
 
@@ -255,5 +255,5 @@ def test_real_files_as_scikit_learn_reads_them(mirror, name, width):
     X, y = read_libsvm(path, width)
     peer_X, peer_y = load_svmlight_file(str(path), n_features=width, zero_based=False)
     assert X.shape == peer_X.shape
-    assert (X != peer_X).nnz == 0
+    assert (peer_X != X).nnz == 0
     np.testing.assert_array_equal(y, peer_y)

@@ -18,7 +18,7 @@ from marginlab.datasets.checksum import sha256_of
 from marginlab.datasets.registry import FileSpec, Registry, load_registry
 from marginlab.errors import DataError
 
-__all__ = ["Sources", "can_be_had", "fetch_dataset", "fetch_file"]
+__all__ = ["Sources", "can_be_had", "fetch_dataset", "fetch_file", "web_addresses"]
 
 _SUMS = "SHA256SUMS"
 
@@ -144,6 +144,14 @@ def can_be_had(
     return True, ", ".join(dict.fromkeys(kinds))
 
 
+def web_addresses(name: str) -> list[str]:
+    """The web addresses of a data set's files and of the files they are rebuilt from."""
+    registry = load_registry()
+    files = [registry.file(file) for file in registry.inputs(name)]
+    files += [registry.file(file.recipe["of"]) for file in files if file.recipe]
+    return sorted({file.url for file in files if file.url})
+
+
 def _within_reach(name: str, sources: Sources, registry: Registry) -> str | None:
     spec = _with_given_sum(registry.file(name), sources)
     if spec.sha256 is None:
@@ -153,8 +161,9 @@ def _within_reach(name: str, sources: Sources, registry: Registry) -> str | None
             return label
     if spec.system and Path(spec.system).is_file():
         return "system package"
-    if spec.recipe and _within_reach(spec.recipe["of"], sources, registry):
-        return "recipe"
+    origin = _within_reach(spec.recipe["of"], sources, registry) if spec.recipe else None
+    if origin:
+        return "web" if origin == "web" else "recipe"
     if spec.package:
         return "package"
     return "web" if spec.url and not sources.offline else None

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import socket
 import sys
 import time
+import urllib.request
+from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from marginlab.errors import DataError
 
-__all__ = ["download"]
+__all__ = ["download", "reachable"]
 
 _TIMEOUT = 30.0  # seconds without an answer
 
@@ -47,6 +51,30 @@ def download(url: str, target: str | Path, attempts: int = 3, pause: float = 1.0
             if final:
                 break
     raise DataError(reason)
+
+
+def reachable(urls: Iterable[str], timeout: float = 5.0) -> bool:
+    """Whether the host of at least one address takes a connection.
+
+    Behind a proxy nothing is tried and the answer is yes: only the proxy knows.
+
+    Parameters
+    ----------
+    urls : iterable of str
+    timeout : float
+        Seconds to wait for each host.
+    """
+    for url in sorted({f"{urlsplit(url).scheme}://{urlsplit(url).netloc}" for url in urls}):
+        parts = urlsplit(url)
+        host, port = str(parts.hostname), parts.port or (443 if parts.scheme == "https" else 80)
+        if parts.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(host):
+            return True
+        try:
+            socket.create_connection((host, port), timeout).close()
+        except OSError:
+            continue
+        return True
+    return False
 
 
 def _bar() -> bool:
