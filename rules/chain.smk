@@ -1,4 +1,187 @@
-rule chain:
-    """Target: everything of this part."""
+"""The chain of all three: corrupt, correct, weigh and choose, bound the risk (none of the papers has it)."""
+
+CHAIN = config["chain"]
+CHAIN_SETS = available(CHAIN["datasets"])
+CHAIN_NOISE = [(float(a), float(rho)) for a in CHAIN["alphas"] for rho in CHAIN["rhos"]]
+CHAIN_STEPS = ("labels", "svm", "mrc")
+CHAIN_TABLES = (
+    "summary",
+    "label_recovery",
+    "learners_bac",
+    "learners_error",
+    "selection",
+    "certificate",
+    "ccg_against_lp",
+    "time_steps",
+)
+CHAIN_FIGURES = (
+    "label_recovery",
+    "bac_by_noise",
+    "gain_by_dataset",
+    "selection",
+    "certificate",
+    "time_steps",
+)
+
+
+rule correct_chain:
+    """Chain, step 1: SubSVMs vote on corrupted labels and correct them."""
     input:
-        [],
+        data=f"{R}/data/{{dataset}}.npz",
+        noise=[f"{R}/noise/{{dataset}}/alpha{a}_rho{rho}.npz" for a, rho in CHAIN_NOISE],
+    output:
+        labels=f"{R}/chain/{{dataset}}/labels.npz",
+        table=f"{R}/chain/{{dataset}}/labels.csv",
+    log:
+        f"{R}/logs/correct_chain/{{dataset}}.log",
+    benchmark:
+        f"{R}/benchmarks/correct_chain/{{dataset}}.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        noise=CHAIN_NOISE,
+        settings=CHAIN,
+        run=RUN,
+        seed=SEED,
+        code=script_hash("correct_chain"),
+    message:
+        "Chain: correcting the labels of {wildcards.dataset}"
+    script:
+        "../src/correct_chain.py"
+
+
+rule tune_chain:
+    """Chain, step 2: weighted SVMs with weights from the votes, chosen by the span-rule."""
+    input:
+        data=f"{R}/data/{{dataset}}.npz",
+        labels=f"{R}/chain/{{dataset}}/labels.npz",
+    output:
+        table=f"{R}/chain/{{dataset}}/svm.csv",
+    log:
+        f"{R}/logs/tune_chain/{{dataset}}.log",
+    benchmark:
+        f"{R}/benchmarks/tune_chain/{{dataset}}.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        settings=CHAIN,
+        run=RUN,
+        seed=SEED,
+        code=script_hash("tune_chain"),
+    message:
+        "Chain: weighted SVMs on {wildcards.dataset}"
+    script:
+        "../src/tune_chain.py"
+
+
+rule bound_chain:
+    """Chain, step 3: minimax risk classifiers by generation and in full, with certificates."""
+    input:
+        data=f"{R}/data/{{dataset}}.npz",
+        labels=f"{R}/chain/{{dataset}}/labels.npz",
+    output:
+        table=f"{R}/chain/{{dataset}}/mrc.csv",
+    log:
+        f"{R}/logs/bound_chain/{{dataset}}.log",
+    benchmark:
+        f"{R}/benchmarks/bound_chain/{{dataset}}.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        settings=CHAIN,
+        run=RUN,
+        seed=SEED,
+        code=script_hash("bound_chain"),
+    message:
+        "Chain: minimax risks on {wildcards.dataset}"
+    script:
+        "../src/bound_chain.py"
+
+
+rule report_chain:
+    """Tables and figures of the chain."""
+    input:
+        rows=expand(f"{R}/chain/{{dataset}}/{{step}}.csv", dataset=CHAIN_SETS, step=CHAIN_STEPS),
+    output:
+        [
+            report(
+                table_files("chain", name),
+                caption="report/chain_table.rst",
+                category="chain",
+                labels={"table": name},
+            )
+            for name in CHAIN_TABLES
+        ],
+        [
+            report(
+                figure_files("chain", name),
+                caption=f"report/chain_{name}.rst",
+                category="chain",
+                labels={"figure": name},
+            )
+            for name in CHAIN_FIGURES
+        ],
+    log:
+        f"{R}/logs/report_chain/all.log",
+    benchmark:
+        f"{R}/benchmarks/report_chain/all.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        tables=f"{R}/tables/chain",
+        figures=f"{F}/chain",
+        settings=CHAIN,
+        code=script_hash("report_chain"),
+    message:
+        "Chain: tables and figures"
+    script:
+        "../src/report_chain.py"
+
+
+rule judge_chain:
+    """Answer the chain's questions by its own evidence."""
+    input:
+        published="config/published/chain_claims.csv",
+        rows=expand(f"{R}/chain/{{dataset}}/{{step}}.csv", dataset=CHAIN_SETS, step=CHAIN_STEPS),
+    output:
+        claims=f"{R}/compare/chain_claims.csv",
+    log:
+        f"{R}/logs/judge_chain/all.log",
+    benchmark:
+        f"{R}/benchmarks/judge_chain/all.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        settings=CHAIN,
+        code=script_hash("judge_chain"),
+    message:
+        "Chain: questions and answers"
+    script:
+        "../src/judge_chain.py"
+
+
+rule chain:
+    """Target: tables, figures and answers of the chain of all three papers."""
+    input:
+        rules.report_chain.output,
+        rules.judge_chain.output,
