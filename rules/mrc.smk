@@ -16,8 +16,31 @@ def mrc_memory(wildcards):
     return S3["defaults"]["memory_mb"] + 1000 if "lp-cbc" in runs else 4000
 
 
+def mrc_curves(*parts):
+    """Files of the rounds of the same jobs."""
+    return [path.replace(f"{R}/mrc/", f"{R}/mrc/curves/") for path in mrc_tables(*parts)]
+
+
+S3_TABLES = {
+    "table1_datasets": "Table I: data sets",
+    "time_table2": "Table II: two classes",
+    "time_table3": "Table III: many classes",
+    "errors": "Classification errors",
+    "checks": "Generation against the exact programs",
+    "checks_classes": "Compact against exponential program",
+    "time_frontier": "Where generation pays",
+}
+S3_FIGURES = {
+    "time_figure1": "convergence",
+    "time_figure2": "growth",
+    "peak_memory": "growth",
+    "time_frontier": "frontier",
+}
+
+
 wildcard_constraints:
     job="|".join(S3_JOBS),
+    mrc_figure="|".join(S3_FIGURES),
 
 
 rule run_mrc:
@@ -50,7 +73,105 @@ rule run_mrc:
         "../src/run_mrc.py"
 
 
+rule tabulate_mrc:
+    """Make paper 3's tables of data, times, accuracy, errors and checks."""
+    input:
+        rows=mrc_tables(*S3_PARTS),
+        listed=f"{R}/tables/data/datasets.csv",
+    output:
+        [
+            report(
+                table_files("mrc", name),
+                caption=f"report/mrc_{name.removeprefix('time_')}.rst",
+                category="mrc",
+                labels={"table": title},
+            )
+            for name, title in S3_TABLES.items()
+        ],
+    log:
+        f"{R}/logs/tabulate_mrc/all.log",
+    benchmark:
+        f"{R}/benchmarks/tabulate_mrc/all.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        folder=f"{R}/tables/mrc",
+        settings=S3,
+        missing=NO_DATA,
+        code=script_hash("tabulate_mrc"),
+    message:
+        "Tables of paper 3"
+    script:
+        "../src/tabulate_mrc.py"
+
+
+rule draw_mrc:
+    """Draw one of paper 3's figures: convergence, growth of time or memory, frontier."""
+    input:
+        rows=lambda wildcards: mrc_tables(S3_FIGURES[wildcards.mrc_figure]),
+        curves=lambda wildcards: mrc_curves(S3_FIGURES[wildcards.mrc_figure]),
+    output:
+        report(
+            figure_files("mrc", "{{mrc_figure}}"),
+            caption="report/mrc_figures.rst",
+            category="mrc",
+            labels={"figure": "{mrc_figure}"},
+        ),
+    log:
+        f"{R}/logs/draw_mrc/{{mrc_figure}}.log",
+    benchmark:
+        f"{R}/benchmarks/draw_mrc/{{mrc_figure}}.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        figure=lambda wildcards: wildcards.mrc_figure,
+        stem=f"{F}/mrc/{{mrc_figure}}",
+        settings=S3,
+        code=script_hash("draw_mrc"),
+    message:
+        "Figure {wildcards.mrc_figure} of paper 3"
+    script:
+        "../src/draw_mrc.py"
+
+
+rule weigh_mrc_claims:
+    """Judge the sentences of paper 3 by what was measured."""
+    input:
+        claims="config/published/mrc_claims.csv",
+        rows=mrc_tables(*S3_PARTS),
+        curves=mrc_curves(*S3_PARTS),
+    output:
+        verdicts=f"{R}/compare/mrc_claims.csv",
+    log:
+        f"{R}/logs/weigh_mrc_claims/all.log",
+    benchmark:
+        f"{R}/benchmarks/weigh_mrc_claims/all.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        settings=S3,
+        code=script_hash("weigh_mrc_claims"),
+    message:
+        "Verdicts on paper 3"
+    script:
+        "../src/weigh_mrc_claims.py"
+
+
 rule mrc:
     """Target: tables and figures of paper 3."""
     input:
-        mrc_tables(*S3_PARTS),
+        [table_files("mrc", name) for name in S3_TABLES],
+        [figure_files("mrc", name) for name in S3_FIGURES],
+        rules.weigh_mrc_claims.output.verdicts,

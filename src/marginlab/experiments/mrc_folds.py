@@ -181,7 +181,5 @@ def _dense(train: Any, test: Any, features: str, n_components: int, draw: int) -
     if kind == "linear":
         return train, test
     gamma = 1.0 / (train.shape[1] * float(train.var()))
-    fourier = FourierFeatures.draw(
-        train.shape[1], n_components, gamma, np.random.RandomState(draw)
-    )
+    fourier = FourierFeatures.draw(train.shape[1], n_components, gamma, np.random.RandomState(draw))
     return fourier(train), fourier(test)

@@ -126,9 +126,7 @@ def _report(name: str, method: str, tag: str, repeat: int, outcome: Outcome) -> 
     )
 
 
-def _record(
-    results: Results, key: tuple[str, str, str, int], outcome: Outcome, task: Task
-) -> None:
+def _record(results: Results, key: tuple[str, str, str, int], outcome: Outcome, task: Task) -> None:
     results.add(*key, "status", STATUS[outcome.status])
     results.add(*key, "seconds", outcome.seconds)
     results.add(*key, "seconds_cpu", outcome.cpu)

@@ -1,0 +1,13 @@
+"""Paper 3's tables, from the results of all its jobs."""
+
+from marginlab.experiments.mrc_report import tabulate
+from marginlab.job import job
+
+with job(snakemake):
+    tabulate(
+        snakemake.input.rows,
+        snakemake.input.listed,
+        snakemake.params.folder,
+        settings=snakemake.params.settings,
+        missing=snakemake.params.missing,
+    )
