@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
+
+from marginlab import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "examples")]
@@ -171,3 +174,9 @@ def test_every_block_of_the_pages_can_be_made():
     for page in PAGES:
         for match in make_docs._BLOCK.finditer(page.read_text(encoding="utf-8")):
             assert make_docs.Pages(ROOT, "paper", ROOT / "docs").block(match[2], match[3])
+
+
+def test_the_citation_has_the_version_of_the_package():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == __version__
+    assert [paper["year"] for paper in citation["references"]] == [2013, 2018, 2025]
