@@ -117,7 +117,9 @@ def new_figure(
 def label_panels(axes: Sequence[Axes] | np.ndarray) -> None:
     """Put (a), (b), ... before the titles of panels, in reading order."""
     for letter, axis in zip("abcdefghijklmnopqrstuvwxyz", np.ravel(np.asarray(axes)), strict=False):
-        axis.set_title(f"({letter}) {axis.get_title()}", loc="left")
+        title = axis.get_title()
+        axis.set_title("")  # a centred title would stay under the one on the left
+        axis.set_title(f"({letter}) {title}", loc="left")
 
 
 def save_figure(fig: Figure, stem: str | Path) -> None:

@@ -222,7 +222,7 @@ def _certificate_repaired(evidence: Evidence) -> Answer:
     rates = kept.groupby(["dataset", "setting", "labels"])["holds"].mean().unstack("labels")
     if not {"given", "corrected"} <= set(rates):
         return _NOTHING
-    answer = _compare((rates["corrected"] - rates["given"]).dropna(), margin=0.0)
+    answer = _compare((rates["corrected"] - rates["given"]).dropna(), margin=1e-9)
     by_alpha = rates.groupby(rates.index.get_level_values("setting").str.split().str[0]).mean()
     listed = "; ".join(
         f"{name}: {row['given']:.0%} before, {row['corrected']:.0%} after"

@@ -62,7 +62,7 @@ def _alphas(settings: Mapping[str, Any]) -> list[float]:
 
 
 def _alpha_name(alpha: float) -> str:
-    kinds = {1.0: " (into the minority)", 0.0: " (out of the minority)"}
+    kinds = {1.0: " (into minority)", 0.0: " (out of minority)"}
     return f"alpha = {alpha:g}{kinds.get(alpha, '')}"
 
 
@@ -223,14 +223,25 @@ def _risk_legend(settings: Mapping[str, Any]) -> list[Line2D]:
 def _time_steps(rows: pd.DataFrame, settings: Mapping[str, Any], out: Path) -> None:
     table = median_seconds(rows, settings)
     fig, axes = new_figure(1, 1, size=(6.4, 2.9))
-    axis, place = axes[0, 0], np.arange(table.shape[1])
-    axis.barh(place, table.median(), color=COLORS[5], edgecolor="#333333", linewidth=0.6)
+    axis = axes[0, 0]
     for k, name in enumerate(table.columns):
         seconds = table[name].dropna()
-        axis.plot(seconds, np.full(len(seconds), k), "o", color="#000000", markersize=3, alpha=0.6)
-    axis.set_yticks(place, list(table.columns))
-    axis.invert_yaxis()
+        if seconds.empty:
+            continue
+        axis.hlines(k, seconds.min(), seconds.max(), color=COLORS[5], linewidth=5, alpha=0.6)
+        axis.plot(seconds, np.full(len(seconds), k), "o", color="#333333", markersize=3)
+        axis.plot(seconds.median(), k, "D", color=COLORS[1], markersize=7)
+        axis.annotate(
+            f"{seconds.median():.2g} s",
+            (seconds.median(), k),
+            xytext=(0, 7),
+            textcoords="offset points",
+            ha="center",
+            fontsize=7,
+        )
+    axis.set_yticks(range(table.shape[1]), list(table.columns))
+    axis.set_ylim(table.shape[1] - 0.5, -0.7)
     axis.set_xscale("log")
-    axis.set_xlabel("seconds for one corruption (bar: median of the data sets, dots: each)")
+    axis.set_xlabel("seconds for one corruption (diamond: median of the data sets, dots: each)")
     axis.grid(axis="y", visible=False)
     save_figure(fig, out / "time_steps")
