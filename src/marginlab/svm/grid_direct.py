@@ -1,0 +1,101 @@
+"""A direct Newton step of one SVM of a grid: Cholesky on its active rows."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+__all__ = ["exact_product", "newton_target", "steps_worth"]
+
+_REFINEMENTS = 2  # float32 factors of a matrix of condition up to 1e6
+
+
+@nb.njit(cache=True)
+def _gather(matrix, rows):  # type: ignore[no-untyped-def]
+    out = np.empty((rows.size, rows.size), np.float32)
+    for i in range(rows.size):
+        for j in range(rows.size):
+            out[i, j] = matrix[rows[i], rows[j]]
+    return out
+
+
+@nb.njit(cache=True, fastmath=True)
+def exact_product(matrix, vector):  # type: ignore[no-untyped-def]
+    """Symmetric float32 matrix times a float64 vector with few entries, summed in float64."""
+    out = np.zeros(vector.size)
+    for j in range(vector.size):
+        if vector[j] != 0.0:
+            for i in range(vector.size):
+                out[i] += vector[j] * matrix[j, i]
+    return out
+
+
+def steps_worth(active: NDArray[np.int64], n_rows: int) -> NDArray[np.float64]:
+    """What a factorisation costs, in steps of conjugate gradients on all rows.
+
+    Parameters
+    ----------
+    active : ndarray of int
+        Numbers of active rows.
+    n_rows : int
+
+    Returns
+    -------
+    ndarray
+        a^3/3 operations at half the speed of a matrix product, against 2 u^2.
+    """
+    return active.astype(np.float64) ** 3 / (3.0 * n_rows**2) + 1.0
+
+
+def newton_target(
+    matrix: NDArray[np.float32], weight: NDArray[np.float32], label: NDArray[np.float32]
+) -> tuple[NDArray[np.float64], float] | None:
+    """Solve (K_AA + diag(1/h)) beta + b = t with sum beta = 0 on the active rows A.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (u, u), float32
+    weight : ndarray of shape (u,)
+        h, the penalties of the active losses; A is where it is positive.
+    label : ndarray of shape (u,)
+        Penalties of active positive minus active negative losses, so t = label / h.
+
+    Returns
+    -------
+    beta : ndarray of shape (u,)
+        Zero off A.
+    bias : float
+        None instead of the pair if the factorisation fails.
+    """
+    rows = np.flatnonzero(weight > 0)
+    beta = np.zeros(len(weight))
+    if rows.size == 0:
+        return beta, 0.0
+    part = _gather(matrix, rows)
+    inverse = 1.0 / weight[rows].astype(np.float64)
+    target = label[rows] * inverse
+    system = part.copy()
+    system[np.diag_indices(rows.size)] += inverse.astype(np.float32)
+    try:
+        factor = cho_factor(system.T, lower=False, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return None
+    beta[rows], bias = _bordered(factor, part, inverse, target)
+    return beta, bias
+
+
+def _bordered(factor, part, inverse, target):  # type: ignore[no-untyped-def]
+    """Solve with the border of ones, and refine in float64."""
+    ones = cho_solve(factor, np.ones(len(target), np.float32), check_finite=False)
+    ones = ones.astype(np.float64)
+    beta, bias = np.zeros(len(target)), 0.0
+    for _ in range(1 + _REFINEMENTS):
+        product = (part @ beta.astype(np.float32)).astype(np.float64)
+        rest = target - product - inverse * beta - bias
+        move = cho_solve(factor, rest.astype(np.float32), check_finite=False).astype(np.float64)
+        shift = (move.sum() + beta.sum()) / ones.sum()
+        beta += move - shift * ones
+        bias += shift
+    return beta, bias

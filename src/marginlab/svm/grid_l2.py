@@ -1,0 +1,321 @@
+"""All L2-loss SVMs of a grid on one kernel matrix, solved together to a certificate.
+
+Each SVM is a linear problem in the kernel space. Newton's method sets the active losses;
+each Newton system is solved by conjugate gradients, preconditioned by the leading eigenvectors
+of the shared kernel matrix, and all SVMs that are still at work advance by one product of a
+block with the matrix. An SVM whose active set has become small is finished by Cholesky on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginlab.errors import SolverError, UserError
+from marginlab.svm.grid_direct import exact_product, newton_target, steps_worth
+from marginlab.svm.grid_kernel import leading_eigenpairs
+from marginlab.svm.grid_rows import advance_rows, restart_rows, search_rows
+
+__all__ = ["GridSolution", "Preconditioner", "kkt_residuals", "solve_grid"]
+
+Floats = NDArray[np.float32]
+_FORCING = 0.2  # a Newton system is solved to this part of the residual it starts from
+_PATIENCE = 12  # steps of conjugate gradients before a factorisation is thought of
+_REFRESHES = 4  # times that a solution refused by its certificate is taken up again
+_BLOCK = 1024
+_NEVER = 1_000_000
+
+
+@dataclass(frozen=True)
+class GridSolution:
+    """Solved SVMs, one a row.
+
+    Attributes
+    ----------
+    beta : ndarray of shape (m, u), float32
+        w = sum_u beta_u phi(x_u).
+    bias : ndarray of shape (m,)
+        Of the centred kernel.
+    residuals : ndarray of shape (m,)
+        KKT residuals in units of the margin, see `kkt_residuals`.
+    steps : ndarray of shape (m,)
+        Products with the kernel matrix.
+    factorisations : ndarray of shape (m,)
+        Direct Newton steps.
+    decisions : ndarray of shape (m, u)
+        f on the training rows.
+    """
+
+    beta: Floats
+    bias: NDArray[np.float64]
+    residuals: NDArray[np.float64]
+    steps: NDArray[np.int64]
+    factorisations: NDArray[np.int64]
+    decisions: NDArray[np.float64]
+
+
+class Preconditioner:
+    """Approximate inverse Hessians from the leading eigenpairs of the kernel matrix.
+
+    In the kernel space a Hessian is I + sum_u h_u phi_u phi_u^T. With h replaced by its mean
+    it is diagonal in the eigenvectors of K, whatever the labels: one basis serves all SVMs.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (u, u), float32
+    rank : int, optional
+        Eigenpairs; by default u/8, between 64 and 500.
+    seed : int
+        Of the random projection.
+    """
+
+    def __init__(self, matrix: Floats, rank: int | None = None, seed: int = 0) -> None:
+        size = len(matrix)
+        rank = min(max(size // 8, 64), 500) if rank is None else rank
+        rng = np.random.default_rng(seed)
+        self.values, self.vectors = leading_eigenpairs(matrix, min(rank, size), rng)
+        self._rows = np.ascontiguousarray(self.vectors.T)
+
+    def __call__(self, gradient: Floats, penalty: NDArray[np.float64]) -> Floats:
+        """Apply to one gradient a row, each with its mean active penalty."""
+        rest = 1.0 / (1.0 + penalty * self.values[-1])
+        scale = 1.0 / (1.0 + penalty[:, None] * self.values[None, :]) - rest[:, None]
+        part = (gradient @ self.vectors) * scale.astype(np.float32)
+        result = part @ self._rows
+        result += gradient * rest[:, None].astype(np.float32)
+        return result
+
+
+def solve_grid(
+    matrix: Floats,
+    positive: Floats,
+    negative: Floats,
+    *,
+    tol: float = 1e-3,
+    preconditioner: Preconditioner | None = None,
+    start: Floats | None = None,
+    max_steps: int = 2000,
+    on_step: Callable[[int], None] | None = None,
+) -> GridSolution:
+    """Train m SVMs with the L2 loss and a bias on one kernel matrix.
+
+    SVM k minimises 1/2 |w|^2 + 1/2 sum_u [P_ku (1 - f_u)_+^2 + N_ku (1 + f_u)_+^2]. For a
+    data set without repeated rows P (N) holds C_i at the positive (negative) points and 0
+    elsewhere; a repeated row holds the sums, a point that is left out 0, a point drawn three
+    times 3 C_i.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (u, u), float32
+        Symmetric positive semidefinite kernel matrix; centred for precision.
+    positive, negative : ndarrays of shape (m, u), float32
+        Sums of the penalties of the positive and negative points at each row.
+    tol : float
+        Largest KKT residual, in units of the margin (LIBSVM's default is 1e-3).
+    preconditioner : Preconditioner, optional
+        Made from the matrix by default.
+    start : ndarray of shape (m, u), optional
+        Coefficients to start from.
+    max_steps : int
+        Products with the matrix before giving up.
+    on_step : callable, optional
+        Told the number of SVMs at work after each step.
+
+    Returns
+    -------
+    GridSolution
+
+    Raises
+    ------
+    UserError
+        If shapes disagree or penalties are negative.
+    SolverError
+        If an SVM does not reach ten times ``tol``.
+    """
+    _check(matrix, positive, negative)
+    state = _State(matrix, positive, negative, start)
+    precondition = preconditioner or Preconditioner(matrix)
+    for _ in range(1 + _REFRESHES):
+        state.run(precondition, tol, max_steps, on_step)
+        residuals, decisions = kkt_residuals(
+            matrix, state.beta, state.bias, positive, negative, state.scale
+        )
+        if (residuals <= tol).all():
+            break
+        state.refresh(np.flatnonzero(residuals > tol), decisions)
+    if not (residuals <= 10 * tol).all():
+        worst = int(np.argmax(residuals))
+        raise SolverError(
+            f"{int((residuals > 10 * tol).sum())} of {len(residuals)} SVMs of the grid stopped "
+            f"with KKT residuals up to {residuals[worst]:.2g} (asked: {tol:.2g}); "
+            "lower C or the class weight, or raise max_steps"
+        )
+    return GridSolution(
+        state.beta, state.bias, residuals, state.steps, state.factorisations, decisions
+    )
+
+
+def kkt_residuals(
+    matrix: Floats,
+    beta: Floats,
+    bias: NDArray[np.float64],
+    positive: Floats,
+    negative: Floats,
+    scale: Floats | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Certificates of optimality, in float64 from the coefficients alone.
+
+    At an optimum beta_u = P_u (1 - f_u)_+ - N_u (1 + f_u)_+. The residual is the largest
+    |difference| / (P_u + N_u): by how much the margins of the points at u would have to
+    shift for the equation to hold.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (u, u), float32
+    beta : ndarray of shape (m, u)
+    bias : ndarray of shape (m,)
+    positive, negative : ndarrays of shape (m, u)
+    scale : ndarray of shape (m, u), optional
+        1 / (P + N), and 1 over the SVM's mean penalty at rows without points.
+
+    Returns
+    -------
+    residuals : ndarray of shape (m,)
+    decisions : ndarray of shape (m, u), float64
+    """
+    scale = _scale(positive, negative) if scale is None else scale
+    decisions = np.empty(beta.shape)
+    exact = beta.astype(np.float64)
+    for low in range(0, len(matrix), _BLOCK):
+        rows = slice(low, low + _BLOCK)
+        decisions[:, rows] = exact @ matrix[rows].astype(np.float64).T
+    decisions += bias[:, None]
+    gap = positive * np.maximum(1 - decisions, 0) - negative * np.maximum(1 + decisions, 0) - exact
+    return (np.abs(gap) * scale).max(axis=1), decisions
+
+
+class _State:
+    """Arrays of the SVMs at work."""
+
+    def __init__(
+        self, matrix: Floats, positive: Floats, negative: Floats, start: Floats | None
+    ) -> None:
+        shape = positive.shape
+        self.matrix, self.positive, self.negative = matrix, positive, negative
+        self.scale = _scale(positive, negative)
+        names = ("grad", "weight", "direction", "product", "d", "kd")
+        self.arrays = {name: np.zeros(shape, np.float32) for name in names}
+        self.beta = np.zeros(shape, np.float32) if start is None else start.astype(np.float32)
+        self.values = np.zeros(shape, np.float32) if start is None else self.beta @ matrix
+        self.bias, self.rho, self.penalty, self.residual = np.zeros((4, shape[0]))
+        self.active, self.steps, self.factorisations, self.spent = np.zeros((4, shape[0]), np.int64)
+        self.direct = np.zeros(shape[0], bool)
+        self.done = np.zeros(shape[0], bool)
+        self._restart(np.arange(shape[0]))
+
+    def run(
+        self,
+        precondition: Preconditioner,
+        tol: float,
+        max_steps: int,
+        on_step: Callable[[int], None] | None,
+    ) -> None:
+        """Advance the SVMs until none is at work."""
+        self.done |= self.residual <= tol
+        for _ in range(max_steps):
+            rows = np.flatnonzero(~self.done)
+            if rows.size == 0:
+                return
+            self._step(rows, precondition, tol)
+            if on_step is not None:
+                on_step(int(rows.size))
+
+    def refresh(self, rows: NDArray[np.intp], decisions: NDArray[np.float64]) -> None:
+        """Take rows up again from exact values of K beta."""
+        self.values[rows] = (decisions[rows] - self.bias[rows, None]).astype(np.float32)
+        self.done[rows] = False
+        self.spent[rows] = 0
+        self._restart(rows)
+
+    def _step(self, rows: NDArray[np.intp], precondition: Preconditioner, tol: float) -> None:
+        self.steps[rows] += 1
+        self.spent[rows] += 1
+        direct = rows[self.direct[rows]]
+        for row in direct:
+            self._direct_step(row, tol)
+        rows = rows[~np.isin(rows, direct)]
+        if rows.size == 0:
+            return
+        a = self.arrays
+        block = precondition(a["grad"][rows], self.penalty[rows])
+        goal = np.maximum(_FORCING * self.residual[rows], 0.5 * tol)
+        shifts, ready = advance_rows(
+            rows, block, block @ self.matrix, a["grad"], a["direction"], a["product"],
+            a["weight"], self.scale, a["d"], a["kd"], self.rho, goal,
+        )  # fmt: skip
+        switch = self._worth_factoring(rows)
+        self.direct[rows[switch]] = True
+        ready |= switch
+        self._move(rows[ready], shifts[ready], tol)
+
+    def _direct_step(self, row: np.intp, tol: float) -> None:
+        weight, f = self.arrays["weight"][row], self.values[row] + np.float32(self.bias[row])
+        label = np.where(f < 1, self.positive[row], 0) - np.where(f > -1, self.negative[row], 0)
+        found = newton_target(self.matrix, weight, label)
+        self.factorisations[row] += 1
+        if found is None:  # not positive definite in float32: no second try
+            self.direct[row], self.spent[row] = False, -_NEVER
+            return
+        move = found[0] - self.beta[row]
+        self.arrays["d"][row] = move
+        self.arrays["kd"][row] = exact_product(self.matrix, move)
+        self._move(np.array([row]), np.array([found[1] - self.bias[row]]), tol)
+
+    def _worth_factoring(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Rows that have paid for conjugate gradients what factorisations would cost."""
+        price = steps_worth(self.active[rows], len(self.matrix))
+        return (self.spent[rows] > _PATIENCE + 1.5 * price) & ~self.direct[rows]
+
+    def _move(self, rows: NDArray[np.intp], shifts: NDArray[np.float64], tol: float) -> None:
+        a = self.arrays
+        search_rows(
+            rows, self.beta, self.values, self.positive, self.negative, self.bias,
+            a["d"], a["kd"], shifts,
+        )  # fmt: skip
+        self._restart(rows)
+        self.done[rows] = self.residual[rows] <= tol
+
+    def _restart(self, rows: NDArray[np.intp]) -> None:
+        a = self.arrays
+        restart_rows(
+            rows, self.beta, self.values, self.positive, self.negative, self.bias, self.scale,
+            a["grad"], a["weight"], a["d"], a["kd"], self.rho, self.penalty, self.residual,
+            self.active,
+        )  # fmt: skip
+
+
+def _scale(positive: Floats, negative: Floats) -> Floats:
+    """1 / (P + N); where there are no points, 1 over the mean of P + N where there are."""
+    total = positive + negative
+    inside = total > 0
+    mean = total.sum(axis=1) / np.maximum(inside.sum(axis=1), 1)
+    return (1.0 / np.where(inside, total, np.maximum(mean, 1e-30)[:, None])).astype(np.float32)
+
+
+def _check(matrix: Floats, positive: Floats, negative: Floats) -> None:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype != np.float32:
+        raise UserError(
+            f"the kernel matrix has shape {matrix.shape} and type {matrix.dtype}; "
+            "give a square float32 matrix"
+        )
+    for name, array in (("positive", positive), ("negative", negative)):
+        if array.shape != (len(positive), len(matrix)) or array.dtype != np.float32:
+            raise UserError(
+                f"the {name} penalties have shape {array.shape} and type {array.dtype}; give "
+                f"float32 of shape ({len(positive)}, {len(matrix)})"
+            )
+        if not (array >= 0).all():
+            raise UserError(f"the {name} penalties hold negative or missing values")
