@@ -2,7 +2,7 @@
 
 import os
 
-from marginlab.datasets.fetch import can_be_had, web_addresses
+from marginlab.datasets.fetch import can_be_had, has_no_source, web_addresses
 from marginlab.datasets.registry import dataset_names, entry_hash
 from marginlab.datasets.web import reachable
 
@@ -33,21 +33,27 @@ def available(names):
     """The data sets that the run can have; the rest is noted in NO_DATA.
 
     With ``unavailable: skip`` they are left out of the run; with ``error`` they stay,
-    and the run stops before its first job if it needs one of them.
+    and the run stops before its first job if it needs one of them. Sets that no source
+    gives to anyone are left out in either case.
     """
     try:
         note_a_missing_web(names)
         found = {name: reach(name) for name in names}
+        kept = [name for name in names if found[name][0] or stops_the_run(name)]
     except MarginlabError as error:
         raise WorkflowError(str(error)) from None
     for name, (within, reason) in found.items():
         if not within and name not in NO_DATA:
             NO_DATA[name] = reason
-            if config["unavailable"] == "skip" and workflow.is_main_process:
+            if name not in kept and workflow.is_main_process:
                 logger.warning(f"no data for {name}: {reason}")
-    if config["unavailable"] == "error":
-        return list(names)
-    return [name for name in names if found[name][0]]
+    return kept
+
+
+def stops_the_run(name):
+    """Whether a set that is not within reach is one that the user asked to insist on."""
+    settings = {"mirror": config["mirror"], "cache": config["cache"]}
+    return config["unavailable"] == "error" and not has_no_source(name, **settings)
 
 
 def named_datasets(settings):

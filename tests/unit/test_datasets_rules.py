@@ -26,7 +26,8 @@ CONFIG = {
     "cache": "",
     "unavailable": "error",
     "subsvms": {"datasets": ["two_gaussians"]},
-    "span": {"parts": [{"dataset": "twonorm_generated"}, {"dataset": "yearbook"}]},
+    "span": {"parts": [{"dataset": "twonorm_generated"}, {"dataset": "banana"}]},
+    "mrc": {"datasets": ["yearbook"]},
 }
 
 pytestmark = [
@@ -71,9 +72,18 @@ def test_error_stops_before_any_work(project):
     done = run(project, "data")
     assert done.returncode != 0
     assert "1 of this run's data sets cannot be had" in done.stderr
-    assert "yearbook: the paper uses features of a pretrained ResNet18" in done.stderr
+    assert "banana: ida/banana_train_data_1.asc is neither in the mirror" in done.stderr
     assert "set unavailable to skip" in done.stderr.replace("\n", " ")
     assert not list(project.glob("results/**/*.npz"))
+
+
+def test_a_set_that_nobody_can_have_never_stops_a_run(project):
+    done = run(project, "-n", "data")
+    said = done.stdout + done.stderr  # a dry run speaks on standard output
+    assert "no data for yearbook" in said
+    assert "no data for banana" not in said
+    assert "banana.npz" in said
+    assert "yearbook.npz" not in said
 
 
 def test_error_does_not_stop_what_needs_none_of_the_missing_sets(project):
@@ -88,10 +98,12 @@ def test_skip_goes_on_and_the_list_says_no_data(project):
     done = run(project, "data", "--config", "unavailable=skip")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("no data for yearbook") == 1
+    assert done.stderr.count("no data for banana") == 1
     table = (project / "results/paper/tables/data/datasets.md").read_text()
     assert "two_gaussians" in table
     assert "twonorm_generated" in table
     assert "no data: the paper uses features of a pretrained ResNet18" in table
+    assert "no data: ida/banana_train_data_1.asc" in table
     again = run(project, "-n", "data", "--config", "unavailable=skip")
     assert "Nothing to be done" in again.stderr + again.stdout
 

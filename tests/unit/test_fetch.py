@@ -16,6 +16,7 @@ from marginlab.datasets.fetch import (
     can_be_had,
     fetch_dataset,
     fetch_file,
+    has_no_source,
     web_addresses,
 )
 from marginlab.datasets.registry import FileSpec, PackageSpec, Registry, load_registry
@@ -415,6 +416,15 @@ def test_with_a_web_the_web_counts(nothing):
     assert can_be_had("mushrooms", offline=False) == (True, "web")
     assert can_be_had("w1a", offline=False)[0] is True
     assert can_be_had("banana", offline=False)[0] is False
+
+
+def test_sets_that_nobody_can_have_are_told_from_those_that_are_not_here(nothing):
+    names = ("yearbook", "cats_vs_dogs", "rcv1", "banana", "w1a", "twonorm_generated")
+    assert [has_no_source(name) for name in names] == [True, True, True, False, False, False]
+    nothing.mkdir()
+    line = f"{'a' * 64}  libsvm/rcv1_train.binary.bz2\n"
+    (nothing / "SHA256SUMS").write_text(line)
+    assert not has_no_source("rcv1")
 
 
 def test_addresses_of_a_set_and_of_what_it_is_rebuilt_from():

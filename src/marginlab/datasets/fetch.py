@@ -18,7 +18,7 @@ from marginlab.datasets.checksum import sha256_of
 from marginlab.datasets.registry import FileSpec, Registry, load_registry
 from marginlab.errors import DataError
 
-__all__ = ["Sources", "can_be_had", "fetch_dataset", "fetch_file", "web_addresses"]
+__all__ = ["Sources", "can_be_had", "fetch_dataset", "fetch_file", "has_no_source", "web_addresses"]
 
 _SUMS = "SHA256SUMS"
 
@@ -142,6 +142,22 @@ def can_be_had(
             return False, _reason(registry.file(file), sources, spec.unavailable)
         kinds.append(kind)
     return True, ", ".join(dict.fromkeys(kinds))
+
+
+def has_no_source(
+    name: str, mirror: str | Path | None = None, cache: str | Path | None = None
+) -> bool:
+    """Whether no machine can have a data set without its user's own doing.
+
+    True if the registry knows no files for it, or not the sha256 of one of them and the
+    user has given none.
+    """
+    registry, sources = load_registry(), Sources.find(mirror, cache)
+    spec = registry.dataset(name)
+    if spec.generator:
+        return False
+    files = [_with_given_sum(registry.file(file), sources) for file in registry.inputs(name)]
+    return not files or any(file.sha256 is None for file in files)
 
 
 def web_addresses(name: str) -> list[str]:
