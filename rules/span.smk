@@ -4,13 +4,22 @@ S2_SCORE = available(S2["scored_datasets"])
 S2_KINDS = [*(("class", name) for name in S2_CLASS), *(("score", name) for name in S2_SCORE)]
 S2_LOO = available(S2["leave_one_out"]["datasets"])
 S2_CURVES = {
-    figure: curve
+    figure: curve["dataset"]
     for figure, curve in S2["curves"].items()
     if (curve["kind"], curve["dataset"]) in S2_KINDS
 }
 S2_TABLES = ("table1", "table2", "table3", "table4", "table5", "leave_one_out", "premise")
 S2_TIME_TABLES = ("time_table6", "time_speed", "time_growth")
-S2_FIGURES = ("time_fig5", "fig6", "leave_one_out", "time_by_size")
+S2_FIGURES = (*S2_CURVES, "leave_one_out")
+S2_TIME_FIGURES = ("time_fig5", "fig6", "time_by_size")
+S2_MISSING = {
+    name: NO_DATA[name] for name in [*S2["datasets"], *S2["scored_datasets"]] if name in NO_DATA
+}
+if twice := set(S2["datasets"]) & set(S2["scored_datasets"]):
+    raise WorkflowError(
+        f"setting 'span.scored_datasets' names {sorted(twice)[0]!r}, which is in 'span.datasets' "
+        "too; name each data set in one of them"
+    )
 
 
 wildcard_constraints:
@@ -23,25 +32,9 @@ def span_jobs(job, kinds=("class", "score")):
 
 
 S2_GROWTH = expand(f"{R}/span/growth_d{{d}}.csv", d=S2["growth"]["dimensions"])
-S2_INPUTS = {
-    "table1": span_jobs("grid"),
-    "table2": span_jobs("grid", ["class"]),
-    "table3": span_jobs("grid", ["score"]),
-    "table4": span_jobs("grid"),
-    "table5": span_jobs("grid"),
-    "leave_one_out": span_jobs("loo"),
-    "premise": span_jobs("loo"),
-    "time_table6": span_jobs("times"),
-    "time_speed": span_jobs("times"),
-    "time_growth": S2_GROWTH,
-    "time_fig5": S2_GROWTH,
-    "fig6": S2_GROWTH,
-    "time_by_size": span_jobs("times") + S2_GROWTH,
-    **{
-        figure: [f"{R}/span/grid_{curve['kind']}_{curve['dataset']}.csv"]
-        for figure, curve in S2_CURVES.items()
-    },
-}
+S2_GRIDS = span_jobs("grid")
+S2_CHECKS = span_jobs("loo")
+S2_TIMES = span_jobs("times")
 
 
 rule run_span_grid:
@@ -158,22 +151,21 @@ rule run_span_growth:
 
 
 rule tabulate_span:
-    """Write a table of the span paper."""
+    """Write the tables of errors, counts and checks of the span paper."""
     input:
-        lambda wildcards: S2_INPUTS[wildcards.table],
+        grid=S2_GRIDS,
+        loo=S2_CHECKS,
     output:
         report(
-            expand(f"{R}/tables/span/{{{{table}}}}.{{ending}}", ending=TABLE),
+            expand(f"{R}/tables/span/{{table}}.{{ending}}", table=S2_TABLES, ending=TABLE),
             caption="report/span_table.rst",
             category="span",
-            labels={"table": "{table}"},
+            labels={"what": "tables"},
         ),
     log:
-        f"{R}/logs/tabulate_span/{{table}}.log",
+        f"{R}/logs/tabulate_span/all.log",
     benchmark:
-        f"{R}/benchmarks/tabulate_span/{{table}}.tsv"
-    wildcard_constraints:
-        table="|".join([*S2_TABLES, *S2_TIME_TABLES]),
+        f"{R}/benchmarks/tabulate_span/all.tsv"
     conda:
         "../environment.yml"
     threads: 1
@@ -181,40 +173,31 @@ rule tabulate_span:
         mem_mb=2000,
         runtime=10,
     params:
-        stem=f"{R}/tables/span/{{table}}",
-        missing={
-            name: NO_DATA[name]
-            for name in [*S2["datasets"], *S2["scored_datasets"]]
-            if name in NO_DATA
-        },
+        folder=f"{R}/tables/span",
+        missing=S2_MISSING,
         code=script_hash("tabulate_span"),
     message:
-        "Writing {wildcards.table} of the span paper"
+        "Writing the tables of the span paper"
     script:
         "../src/tabulate_span.py"
 
 
-rule draw_span:
-    """Draw a figure of the span paper."""
+rule tabulate_span_times:
+    """Write the tables of times of the span paper."""
     input:
-        lambda wildcards: (
-            span_jobs("loo")
-            if wildcards.figure == "leave_one_out"
-            else S2_INPUTS[wildcards.figure]
-        ),
+        times=S2_TIMES,
+        growth=S2_GROWTH,
     output:
         report(
-            expand(f"{F}/span/{{{{figure}}}}.{{ending}}", ending=FIGURE),
-            caption="report/span_figure.rst",
+            expand(f"{R}/tables/span/{{table}}.{{ending}}", table=S2_TIME_TABLES, ending=TABLE),
+            caption="report/span_table.rst",
             category="span",
-            labels={"figure": "{figure}"},
+            labels={"what": "times"},
         ),
     log:
-        f"{R}/logs/draw_span/{{figure}}.log",
+        f"{R}/logs/tabulate_span_times/all.log",
     benchmark:
-        f"{R}/benchmarks/draw_span/{{figure}}.tsv"
-    wildcard_constraints:
-        figure="|".join([*S2["curves"], *S2_FIGURES]),
+        f"{R}/benchmarks/tabulate_span_times/all.tsv"
     conda:
         "../environment.yml"
     threads: 1
@@ -222,13 +205,77 @@ rule draw_span:
         mem_mb=2000,
         runtime=10,
     params:
-        stem=f"{F}/span/{{figure}}",
-        dataset=lambda wildcards: S2["curves"].get(wildcards.figure, {"dataset": ""})["dataset"],
+        folder=f"{R}/tables/span",
+        missing=S2_MISSING,
+        code=script_hash("tabulate_span_times"),
+    message:
+        "Writing the tables of times of the span paper"
+    script:
+        "../src/tabulate_span_times.py"
+
+
+rule draw_span:
+    """Draw the prediction curves and the leave-one-out check."""
+    input:
+        S2_GRIDS,
+        S2_CHECKS,
+    output:
+        report(
+            expand(f"{F}/span/{{figure}}.{{ending}}", figure=S2_FIGURES, ending=FIGURE),
+            caption="report/span_figure.rst",
+            category="span",
+            labels={"what": "curves"},
+        ),
+    log:
+        f"{R}/logs/draw_span/all.log",
+    benchmark:
+        f"{R}/benchmarks/draw_span/all.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        folder=f"{F}/span",
+        curves=S2_CURVES,
         code=script_hash("draw_span"),
     message:
-        "Drawing {wildcards.figure} of the span paper"
+        "Drawing the curves of the span paper"
     script:
         "../src/draw_span.py"
+
+
+rule draw_span_times:
+    """Draw times and support vectors by size."""
+    input:
+        S2_TIMES,
+        S2_GROWTH,
+    output:
+        report(
+            expand(f"{F}/span/{{figure}}.{{ending}}", figure=S2_TIME_FIGURES, ending=FIGURE),
+            caption="report/span_figure.rst",
+            category="span",
+            labels={"what": "times"},
+        ),
+    log:
+        f"{R}/logs/draw_span_times/all.log",
+    benchmark:
+        f"{R}/benchmarks/draw_span_times/all.tsv"
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        folder=f"{F}/span",
+        curves={},
+        code=script_hash("draw_span_times"),
+    message:
+        "Drawing the times of the span paper"
+    script:
+        "../src/draw_span_times.py"
 
 
 rule judge_span:
@@ -237,8 +284,8 @@ rule judge_span:
         claims="config/published/span_claims.csv",
         by_class=span_jobs("grid", ["class"]),
         by_score=span_jobs("grid", ["score"]),
-        premise=span_jobs("loo"),
-        times=span_jobs("times"),
+        premise=S2_CHECKS,
+        times=S2_TIMES,
         growth=S2_GROWTH,
     output:
         report(
@@ -268,10 +315,8 @@ rule judge_span:
 rule span:
     """Target: all tables, figures and claims of paper 2 (span-rule)."""
     input:
-        expand(
-            f"{R}/tables/span/{{table}}.{{ending}}",
-            table=[*S2_TABLES, *S2_TIME_TABLES],
-            ending=TABLE,
-        ),
-        expand(f"{F}/span/{{figure}}.{{ending}}", figure=[*S2_CURVES, *S2_FIGURES], ending=FIGURE),
-        f"{R}/compare/span_claims.csv",
+        rules.tabulate_span.output,
+        rules.tabulate_span_times.output,
+        rules.draw_span.output,
+        rules.draw_span_times.output,
+        rules.judge_span.output,

@@ -1,13 +1,10 @@
-"""Draw one figure of the span paper."""
+"""Draw the prediction curves and the leave-one-out check."""
 
-from marginlab.experiments.span_report import draw_span_figure
+from marginlab.experiments.span_figures import draw_span_figures
 from marginlab.job import job
 from marginlab.results import read_results
 
 with job(snakemake):
-    draw_span_figure(
-        snakemake.wildcards.figure,
-        read_results(snakemake.input),
-        snakemake.params.dataset,
-        snakemake.params.stem,
+    draw_span_figures(
+        read_results(snakemake.input), snakemake.params.curves, snakemake.params.folder
     )

@@ -1,13 +1,10 @@
-"""Write one table of the span paper."""
+"""Write the tables of errors, counts and checks of the span paper."""
 
-from marginlab.experiments.span_report import write_span_table
+from marginlab.experiments.span_report import write_span_tables
 from marginlab.job import job
 from marginlab.results import read_results
 
 with job(snakemake):
-    write_span_table(
-        snakemake.wildcards.table,
-        read_results(snakemake.input),
-        snakemake.params.stem,
-        snakemake.params.missing,
-    )
+    for name in ("grid", "loo"):
+        tidy = read_results(snakemake.input.get(name, []))
+        write_span_tables(name, tidy, snakemake.params.folder, snakemake.params.missing)

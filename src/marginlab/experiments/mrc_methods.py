@@ -117,7 +117,8 @@ def _ccg(task: Task, settings: Mapping[str, Any]) -> Answer:
         seconds=task.budget,
         grow_features=hasattr(psi, "indptr") and psi.shape[1] > MANY_FEATURES,
     )
-    return _answer(task, solve_ccg(task.problem, MASTERS[solver], options))
+    master: Any = MASTERS[solver]
+    return _answer(task, solve_ccg(task.problem, master, options))
 
 
 def _full(task: Task, settings: Mapping[str, Any]) -> Answer:

@@ -60,8 +60,8 @@ def tabulate(
     folder = Path(folder)
     runs = with_risk(read_runs(list(paths)))
     names = [*settings["datasets"], *settings["no_source"]]
-    gone = {name: "features of a pretrained network, of which no source is known here"
-            for name in settings["no_source"]} | dict(missing)  # fmt: skip
+    reason = "features of a pretrained network, of which no source is known here"
+    gone = dict.fromkeys(settings["no_source"], reason) | dict(missing)
     table1 = mrc_tables.data_table(pd.read_csv(listed), names, gone)
     write_table(table1, folder / "table1_datasets", "Table I: data sets of paper 3")
     _write_times(runs, folder, settings)
@@ -93,8 +93,9 @@ def _write_checks(runs: pd.DataFrame, folder: Path, settings: Settings) -> None:
     checks = runs[runs["job"].isin([job["name"] for job in settings["checks"]])]
     swept = [job["name"] for job in settings["checks"] if isinstance(job.get("n_classes"), list)]
     single = mrc_tables.check_table(checks[~checks["job"].isin(swept)])
-    write_table(single, folder / "checks", "Generation against the exact linear programs",
-                "Largest difference over the repetitions; CBC hands back eight digits.")  # fmt: skip
+    note = "Largest difference over the repetitions; CBC hands back eight digits."
+    caption = "Generation against the exact linear programs"
+    write_table(single, folder / "checks", caption, note)
     classes = mrc_tables.check_classes(checks[checks["job"].isin(swept)])
     caption = "The compact linear program against the exponential one"
     write_table(classes, folder / "checks_classes", caption)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from marginlab.experiments.mrc_runs import STATUS
 from marginlab.experiments.mrc_budget import FAILED, OVER_MEMORY, OVER_TIME
+from marginlab.experiments.mrc_runs import STATUS
 
 __all__ = ["CERTIFIED", "POINT", "cell", "median", "ratio", "with_risk"]
 

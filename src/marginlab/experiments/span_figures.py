@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "draw_curves",
     "draw_growth",
     "draw_leave_one_out",
+    "draw_span_figures",
     "draw_time_by_size",
 ]
 
@@ -146,3 +148,26 @@ def draw_time_by_size(tidy: pd.DataFrame, stem: str | Path) -> None:
     handles, labels = axes[0][0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside lower center", ncols=2)
     save_figure(fig, stem)
+
+
+def draw_span_figures(tidy: pd.DataFrame, curves: Mapping[str, str], folder: str | Path) -> None:
+    """Draw every figure that the tidy rows have data for.
+
+    Parameters
+    ----------
+    tidy : DataFrame
+        Rows of the jobs behind the figures: grids and leave-one-out, or times and growth.
+    curves : mapping
+        Name of a figure of prediction curves to its data set; {} with times and growth.
+    folder : str or Path
+    """
+    folder = Path(folder)
+    for name, dataset in curves.items():
+        draw_curves(tidy, dataset, folder / name)
+    if curves:
+        draw_leave_one_out(tidy, folder / "leave_one_out")
+        return
+    grown = tidy[tidy["dataset"].str.contains("d=")]
+    draw_growth(grown, folder / "time_fig5")
+    draw_counts(grown, folder / "fig6")
+    draw_time_by_size(tidy, folder / "time_by_size")

@@ -1,4 +1,4 @@
-"""Which tables and figures the span paper has, and how each is written."""
+"""Which tables the span paper has, and how each is written."""
 
 from __future__ import annotations
 
@@ -8,13 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from marginlab.experiments.span_figures import (
-    draw_counts,
-    draw_curves,
-    draw_growth,
-    draw_leave_one_out,
-    draw_time_by_size,
-)
 from marginlab.experiments.span_tables import (
     count_table,
     data_table,
@@ -26,11 +19,11 @@ from marginlab.experiments.span_tables import (
 from marginlab.experiments.span_time_tables import growth_frame, speed_table, time_table
 from marginlab.tables import write_table
 
-__all__ = ["draw_span_figure", "write_span_table"]
+__all__ = ["TABLES_OF", "write_span_tables"]
 
 _SCALED = (
-    "Seconds for one model, averaged over a seeded sample of the grid, all ways interleaved in one "
-    "thread. The programmes of a sample of the support vectors are solved and the time scaled by "
+    "CPU seconds for one model, averaged over a seeded sample of the grid, all ways interleaved "
+    "in one thread. The programmes of a sample of the support vectors are solved and the time scaled by "
     "their number. LIBSVM's cross-validation runs at its own tolerance (1e-3)."
 )
 _SELECTED = (
@@ -51,6 +44,7 @@ class _Table:
 
 _RULES = ("span-rule", "span bound", "xi-alpha")
 _SHARES = {"share of +1": "%.3f"}
+_KINDS = {"table2": "class", "table3": "score"}
 
 _TABLES = {
     "table1": _Table(data_table, "Data sets of the weighted SVM experiments.", formats=_SHARES),
@@ -111,60 +105,47 @@ _TABLES = {
 }
 
 
-def write_span_table(
-    name: str, tidy: pd.DataFrame, stem: str | Path, missing: Mapping[str, str]
+#: Tables by the rule that writes them.
+TABLES_OF = {
+    "grid": ("table1", "table2", "table3", "table4", "table5"),
+    "loo": ("leave_one_out", "premise"),
+    "times": ("time_table6", "time_speed"),
+    "growth": ("time_growth",),
+}
+
+
+def write_span_tables(
+    job: str, tidy: pd.DataFrame, folder: str | Path, missing: Mapping[str, str]
 ) -> None:
-    """Write one table of the span paper.
+    """Write all tables that come from one kind of job.
 
     Parameters
     ----------
-    name : str
-        Such as "table2".
+    job : {"grid", "loo", "times", "growth"}
     tidy : DataFrame
-        Tidy rows of the jobs behind it.
-    stem : str or Path
-        Path without ending.
+        Tidy rows of these jobs.
+    folder : str or Path
     missing : mapping
         Data sets of the run that could not be had, with the reason.
     """
-    table = _TABLES[name]
+    for name in TABLES_OF[job]:
+        rows = tidy
+        if name in _KINDS and not tidy.empty:
+            kinds = tidy[tidy["method"] == "data"]
+            rows = tidy[tidy["dataset"].isin(kinds["dataset"][kinds["setting"] == _KINDS[name]])]
+        _write(_TABLES[name], rows, Path(folder) / name, missing)
+
+
+def _write(table: _Table, tidy: pd.DataFrame, stem: Path, missing: Mapping[str, str]) -> None:
     notes = table.notes
     if missing:
         notes += " No data: " + "; ".join(f"{k} ({why})" for k, why in missing.items()) + "."
-    if tidy.empty:
+    frame = pd.DataFrame() if tidy.empty else table.make(tidy)
+    if frame.empty:
         frame = pd.DataFrame({"dataset": ["no data in this run"]})
-        write_table(frame, stem, table.caption, notes)
-        return
-    frame = table.make(tidy)
     rivals = [name for name in frame if name in table.best or str(name).endswith("-fold CV")]
-    columns = rivals if table.best else []
     bold = None
-    if columns:
+    if table.best and rivals:
         bold = pd.DataFrame(False, index=frame.index, columns=frame.columns)
-        bold[columns] = frame[columns].le(frame[columns].min(axis=1) + 1e-12, axis=0)
+        bold[rivals] = frame[rivals].le(frame[rivals].min(axis=1) + 1e-12, axis=0)
     write_table(frame, stem, table.caption, notes, table.float_format, bold, table.formats)
-
-
-def draw_span_figure(name: str, tidy: pd.DataFrame, dataset: str, stem: str | Path) -> None:
-    """Draw one figure of the span paper.
-
-    Parameters
-    ----------
-    name : str
-        "fig2" to "fig4" (curves), "time_fig5", "fig6", "leave_one_out" or "time_by_size".
-    tidy : DataFrame
-    dataset : str
-        Data set of the curves; "" for the others.
-    stem : str or Path
-        Path without ending.
-    """
-    if dataset:
-        draw_curves(tidy, dataset, stem)
-        return
-    draw = {
-        "time_fig5": draw_growth,
-        "fig6": draw_counts,
-        "leave_one_out": draw_leave_one_out,
-        "time_by_size": draw_time_by_size,
-    }
-    draw[name](tidy, stem)
