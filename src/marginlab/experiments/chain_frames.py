@@ -104,11 +104,13 @@ def certificates(rows: pd.DataFrame, method: str = "ccg") -> pd.DataFrame:
         of training labels that differ from the clean ones), holds (error <= risk) and
         holds_with_label_errors (error <= risk + wrong_labels).
     """
-    fits = _pivot(rows, rows["method"].str.match(rf"mrc:\w+:{method}:"), ["risk", "error"])
+    fits = _pivot(
+        rows, rows["method"].astype(str).str.match(rf"mrc:\w+:{method}:"), ["risk", "error"]
+    )
     parts = fits["method"].str.split(":", expand=True).reindex(columns=range(4))
-    fits["labels"], fits["lambda_0"] = parts[1], parts[3].astype(float)
-    recovery = _pivot(rows, rows["method"].str.startswith("labels:"), ["accuracy"])
-    recovery["labels"] = recovery["method"].str.removeprefix("labels:")
+    fits["labels"], fits["lambda_0"] = parts[1].astype(str), parts[3].astype(float)
+    recovery = _pivot(rows, names.str.startswith("labels:"), ["accuracy"])
+    recovery["labels"] = recovery["method"].astype(str).str.removeprefix("labels:")
     keys = ["dataset", "setting", "repeat", "labels"]
     joined = fits.merge(recovery[[*keys, "accuracy"]], on=keys, how="left")
     joined["wrong_labels"] = 1.0 - joined["accuracy"]
@@ -141,7 +143,7 @@ def median_seconds(rows: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFr
 
 
 def _pivot(rows: pd.DataFrame, mask: pd.Series, measures: list[str]) -> pd.DataFrame:
-    kept = rows[mask & rows["measure"].isin(measures)]
+    kept = rows[mask.astype(bool) & rows["measure"].isin(measures)]
     keys = ["dataset", "setting", "method", "repeat"]
     wide = kept.pivot_table(index=keys, columns="measure", values="value", aggfunc="first")
     return wide.reindex(columns=measures).reset_index()
