@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -536,6 +537,24 @@ def test_nothing_is_half_written(run, tmp_path):
     assert (code, out) == (1, "")
     assert is_one_sentence(err)
     assert [path.name for path in tmp_path.iterdir()] == ["no"]
+
+
+def test_an_output_never_replaces_an_input(run, tmp_path):
+    path = tmp_path / "data.csv"
+    shutil.copy(CUSTOMERS, path)
+    before = path.read_bytes()
+    for command, *options in (
+        ("correct", "--out", path),
+        ("correct", "--votes", tmp_path / "." / "data.csv"),
+        ("correct", "--out", tmp_path / "o.csv", "--votes", tmp_path / "o.csv"),
+        ("tune", "--table", path),
+        ("bound", "--save", path),
+        ("predict", path, "--out", path),
+    ):
+        code, _, err = run(command, path, *options)
+        assert code == 1
+        assert "would replace another file" in err
+        assert path.read_bytes() == before
 
 
 def test_constant_columns_are_remarked_on(run, tmp_path):

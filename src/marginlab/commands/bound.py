@@ -12,6 +12,7 @@ from marginlab.commands.console import Console, rows_text
 from marginlab.commands.loading import (
     check_classes,
     check_inputs,
+    check_outputs,
     load,
     load_second,
     row_counts,
@@ -29,6 +30,7 @@ _MANY_FEATURES = 100
 def run(args: argparse.Namespace) -> int:
     """Run the command; see ``marginlab bound --help``."""
     check_inputs(args.file, args.test)
+    check_outputs((args.file, args.test), {"--save": args.save})
     console = Console(args)
     table = load(args)
     classes = check_classes(table, most=None)

@@ -14,6 +14,7 @@ from marginlab.commands.console import Console, rows_text
 from marginlab.commands.loading import (
     check_classes,
     check_inputs,
+    check_outputs,
     load,
     load_second,
     row_counts,
@@ -36,6 +37,7 @@ _MANY = 0.25
 def run(args: argparse.Namespace) -> int:
     """Run the command; see ``marginlab correct --help``."""
     check_inputs(args.file, args.test)
+    check_outputs((args.file, args.test), {"--out": args.out, "--votes": args.votes})
     if args.out == "-" and args.json:
         raise UserError("--out - and --json both write to standard output; choose one")
     if args.share and not args.out:

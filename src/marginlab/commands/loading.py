@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,40 @@ from marginlab.errors import DataError, UserError
 from marginlab.tabular import Layout, Scaler, Table, read_table
 from marginlab.tabular.labels import like_classes
 
-__all__ = ["check_classes", "check_inputs", "load", "load_second", "row_counts", "scale_features"]
+__all__ = [
+    "check_classes",
+    "check_inputs",
+    "check_outputs",
+    "load",
+    "load_second",
+    "row_counts",
+    "scale_features",
+]
 
 
 def check_inputs(*paths: str | None) -> None:
     """Standard input can be read once only."""
     if sum(path == "-" for path in paths) > 1:
         raise UserError("standard input can be read once; give one of the files by its path")
+
+
+def check_outputs(inputs: Sequence[str | None], outputs: dict[str, str | None]) -> None:
+    """No output may take the place of an input or of another output.
+
+    Parameters
+    ----------
+    inputs : sequence of str or None
+    outputs : dict
+        Option to path.
+    """
+    taken = {Path(path).resolve() for path in inputs if path and path != "-"}
+    for option, path in outputs.items():
+        if not path or path == "-":
+            continue
+        where = Path(path).resolve()
+        if where in taken:
+            raise UserError(f"{option} {path} would replace another file of this command; rename")
+        taken.add(where)
 
 
 def load(args: argparse.Namespace, weight: str | None = None) -> Table:

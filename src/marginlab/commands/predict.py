@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from marginlab.commands.console import Console, rows_text
+from marginlab.commands.loading import check_outputs
 from marginlab.files import write_csv
 from marginlab.modelfile import SavedModel, load_model
 from marginlab.tabular import Table, read_table
@@ -22,6 +23,7 @@ _SHOWN = 10
 def run(args: argparse.Namespace) -> int:
     """Run the command; see ``marginlab predict --help``."""
     console = Console(args)
+    check_outputs((args.file, args.model), {"--out": args.out})
     model = load_model(args.model)
     table = read_table(
         args.file,

@@ -15,6 +15,7 @@ from marginlab.commands.console import Console, rows_text
 from marginlab.commands.loading import (
     check_classes,
     check_inputs,
+    check_outputs,
     load,
     load_second,
     row_counts,
@@ -55,6 +56,7 @@ def plain_weights(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def run(args: argparse.Namespace) -> int:
     """Run the command; see ``marginlab tune --help``."""
     check_inputs(args.file, args.test)
+    check_outputs((args.file, args.test), {"--out": args.out, "--table": args.table})
     console = Console(args)
     table = load(args, weight=args.weight)
     classes = check_classes(table, most=2)

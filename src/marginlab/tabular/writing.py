@@ -67,7 +67,8 @@ def _content(table: Table, labels: NDArray[Any], extra: Any) -> bytes:
     raw, name = table.raw, table.layout.label
     spelling = spelling_of(table.labels, raw.frame[name].tolist())
     new = [spelling[value] for value in labels.tolist()]
-    frame = raw.frame.assign(**{name: np.array(new, dtype=raw.frame[name].to_numpy().dtype)})
+    frame = raw.frame.copy()
+    frame[name] = np.array(new, dtype=raw.frame[name].to_numpy().dtype)
     frame = frame.astype({name: raw.frame[name].dtype})
     if extra is not None:
         frame[extra[0]] = np.round(extra[1], 10)
