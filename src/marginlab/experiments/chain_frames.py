@@ -104,9 +104,8 @@ def certificates(rows: pd.DataFrame, method: str = "ccg") -> pd.DataFrame:
         of training labels that differ from the clean ones), holds (error <= risk) and
         holds_with_label_errors (error <= risk + wrong_labels).
     """
-    fits = _pivot(
-        rows, rows["method"].astype(str).str.match(rf"mrc:\w+:{method}:"), ["risk", "error"]
-    )
+    names = rows["method"].astype(str)  # an empty frame has no string columns
+    fits = _pivot(rows, names.str.match(rf"mrc:\w+:{method}:"), ["risk", "error"])
     parts = fits["method"].str.split(":", expand=True).reindex(columns=range(4))
     fits["labels"], fits["lambda_0"] = parts[1].astype(str), parts[3].astype(float)
     recovery = _pivot(rows, names.str.startswith("labels:"), ["accuracy"])
