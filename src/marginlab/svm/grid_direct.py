@@ -50,7 +50,11 @@ def steps_worth(active: NDArray[np.int64], n_rows: int) -> NDArray[np.float64]:
 
 
 def newton_target(
-    matrix: NDArray[np.float32], weight: NDArray[np.float32], label: NDArray[np.float32]
+    matrix: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    label: NDArray[np.float32],
+    *,
+    precise: bool = False,
 ) -> tuple[NDArray[np.float64], float] | None:
     """Solve (K_AA + diag(1/h)) beta + b = t with sum beta = 0 on the active rows A.
 
@@ -61,23 +65,27 @@ def newton_target(
         h, the penalties of the active losses; A is where it is positive.
     label : ndarray of shape (u,)
         Penalties of active positive minus active negative losses, so t = label / h.
+    precise : bool
+        Factor in float64.
 
     Returns
     -------
     beta : ndarray of shape (u,)
         Zero off A.
     bias : float
-        None instead of the pair if the factorisation fails.
+        None instead of the pair if the factorisation fails (float32 only).
     """
     rows = np.flatnonzero(weight > 0)
     beta = np.zeros(len(weight))
     if rows.size == 0:
         return beta, 0.0
     part = _gather(matrix, rows)
+    if precise:
+        part = part.astype(np.float64)
     inverse = 1.0 / weight[rows].astype(np.float64)
     target = label[rows] * inverse
     system = part.copy()
-    system[np.diag_indices(rows.size)] += inverse.astype(np.float32)
+    system[np.diag_indices(rows.size)] += inverse.astype(part.dtype)
     try:
         factor = cho_factor(system.T, lower=False, overwrite_a=True, check_finite=False)
     except LinAlgError:
@@ -88,13 +96,13 @@ def newton_target(
 
 def _bordered(factor, part, inverse, target):  # type: ignore[no-untyped-def]
     """Solve with the border of ones, and refine in float64."""
-    ones = cho_solve(factor, np.ones(len(target), np.float32), check_finite=False)
+    ones = cho_solve(factor, np.ones(len(target), part.dtype), check_finite=False)
     ones = ones.astype(np.float64)
     beta, bias = np.zeros(len(target)), 0.0
     for _ in range(1 + _REFINEMENTS):
-        product = (part @ beta.astype(np.float32)).astype(np.float64)
+        product = (part @ beta.astype(part.dtype)).astype(np.float64)
         rest = target - product - inverse * beta - bias
-        move = cho_solve(factor, rest.astype(np.float32), check_finite=False).astype(np.float64)
+        move = cho_solve(factor, rest.astype(part.dtype), check_finite=False).astype(np.float64)
         shift = (move.sum() + beta.sum()) / ones.sum()
         beta += move - shift * ones
         bias += shift

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -96,7 +97,7 @@ def _keys(X: Rows) -> Iterator[bytes]:
             yield row.tobytes()
         return
     bounds = X.indptr
-    for low, high in zip(bounds[:-1], bounds[1:], strict=True):
+    for low, high in pairwise(bounds):
         yield X.indices[low:high].tobytes() + b"|" + X.data[low:high].tobytes()
 
 

@@ -26,7 +26,8 @@ _FORCING = 0.2  # a Newton system is solved to this part of the residual it star
 _PATIENCE = 12  # steps of conjugate gradients before a factorisation is thought of
 _REFRESHES = 4  # times that a solution refused by its certificate is taken up again
 _BLOCK = 1024
-_NEVER = 1_000_000
+_SINGLE = 8  # direct steps of an SVM in float32; later ones are in float64
+_MOST = 40  # direct steps before an SVM is judged by its certificate
 
 
 @dataclass(frozen=True)
@@ -211,7 +212,8 @@ class _State:
         self.beta = np.zeros(shape, np.float32) if start is None else start.astype(np.float32)
         self.values = np.zeros(shape, np.float32) if start is None else self.beta @ matrix
         self.bias, self.rho, self.penalty, self.residual = np.zeros((4, shape[0]))
-        self.active, self.steps, self.factorisations, self.spent = np.zeros((4, shape[0]), np.int64)
+        counts = np.zeros((5, shape[0]), np.int64)
+        self.active, self.steps, self.factorisations, self.spent, self.tries = counts
         self.direct = np.zeros(shape[0], bool)
         self.done = np.zeros(shape[0], bool)
         self._restart(np.arange(shape[0]))
@@ -237,7 +239,7 @@ class _State:
         """Take rows up again from exact values of K beta."""
         self.values[rows] = (decisions[rows] - self.bias[rows, None]).astype(np.float32)
         self.done[rows] = False
-        self.spent[rows] = 0
+        self.spent[rows], self.tries[rows] = 0, 0
         self._restart(rows)
 
     def _step(self, rows: NDArray[np.intp], precondition: Preconditioner, tol: float) -> None:
@@ -264,15 +266,19 @@ class _State:
     def _direct_step(self, row: np.intp, tol: float) -> None:
         weight, f = self.arrays["weight"][row], self.values[row] + np.float32(self.bias[row])
         label = np.where(f < 1, self.positive[row], 0) - np.where(f > -1, self.negative[row], 0)
-        found = newton_target(self.matrix, weight, label)
+        precise = self.tries[row] >= _SINGLE
+        found = newton_target(self.matrix, weight, label, precise=bool(precise))
         self.factorisations[row] += 1
-        if found is None:  # not positive definite in float32: no second try
-            self.direct[row], self.spent[row] = False, -_NEVER
+        self.tries[row] += 1
+        if found is None:  # not positive definite in float32
+            self.tries[row] = max(self.tries[row], _SINGLE)
             return
         move = found[0] - self.beta[row]
         self.arrays["d"][row] = move
         self.arrays["kd"][row] = exact_product(self.matrix, move)
         self._move(np.array([row]), np.array([found[1] - self.bias[row]]), tol)
+        # at the limit of float32: the certificate decides
+        self.done[row] |= self.tries[row] >= _MOST
 
     def _worth_factoring(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Rows that have paid for conjugate gradients what factorisations would cost."""
