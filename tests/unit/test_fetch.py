@@ -320,6 +320,16 @@ def test_a_wheel_in_the_mirror_needs_no_pip(tmp_path, sources, monkeypatch):
     assert data == CONTENT
 
 
+def test_a_wrong_wheel_in_the_mirror_is_passed_over_and_named(sources, local_index):
+    wheel = make_wheel(sources.mirror / "wheels", content=b"other")
+    package = package_of(wheel, sha256="0" * 64)
+    with pytest.raises(DataError, match="was passed over, since its sha256 is another"):
+        wheels.read_member(package, "toydata/set.txt", sources.folders(), 100)
+    right = make_wheel(local_index)
+    data = wheels.read_member(package_of(right), "toydata/set.txt", sources.folders(), 100)
+    assert data == CONTENT
+
+
 @pytest.mark.parametrize(
     ("member", "limit", "words"),
     [("toydata/other.txt", 100, "has no member"), ("toydata/set.txt", 5, "larger than the 5")],

@@ -89,7 +89,7 @@ def waveform(n: int, rng: np.random.Generator) -> Sample:
 def ringnorm_unbalanced(
     n: int, rng: np.random.Generator, d: int = 20, p_positive: float = 0.3
 ) -> Sample:
-    """Ringnorm variant of paper 2, Section 6.6: +1 from N(1, I), -1 from N(0, 4 I).
+    """Ringnorm variant of paper 2, Experiment #6: +1 from N(1, I), -1 from N(0, 4 I).
 
     Parameters
     ----------

@@ -74,7 +74,12 @@ def find_wheel(package: PackageSpec, folders: Sequence[Path]) -> Path:
     cached.mkdir(parents=True, exist_ok=True)
     with _lock(cached / f".{package.wheel}.lock"):
         found = _present(package, folders)
-        return found if found is not None else _download(package, cached)
+        if found is not None:
+            return found
+        try:
+            return _download(package, cached)
+        except DataError as error:
+            raise DataError(f"{error}{_passed_over(package, folders)}") from None
 
 
 def _present(package: PackageSpec, folders: Sequence[Path]) -> Path | None:
@@ -83,6 +88,13 @@ def _present(package: PackageSpec, folders: Sequence[Path]) -> Path | None:
         if path.is_file() and sha256_of(path) == package.sha256:
             return path
     return None
+
+
+def _passed_over(package: PackageSpec, folders: Sequence[Path]) -> str:
+    """A clause on wheels that are there but not the one described."""
+    paths = [folder / "wheels" / package.wheel for folder in folders]
+    wrong = [str(path) for path in paths if path.is_file()]
+    return f"; {' and '.join(wrong)} was passed over, since its sha256 is another" if wrong else ""
 
 
 def _download(package: PackageSpec, folder: Path) -> Path:
