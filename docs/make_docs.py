@@ -136,8 +136,12 @@ class Pages:
     def _captions(self) -> dict[tuple[str, str], str]:
         # The captions of the report: report/<paper>_<figure>.rst, or the one that a rule names.
         paths = sorted((self.root / "rules" / "report").glob("*_*.rst"))
-        named = {tuple(path.stem.split("_", 1)): path.read_text(encoding="utf-8") for path in paths}
-        found = {key: text.strip() for key, text in named.items() if "{{" not in text}
+        found = {}
+        for path in paths:
+            paper, _, name = path.stem.partition("_")
+            text = path.read_text(encoding="utf-8").strip()
+            if "{{" not in text and "{%" not in text:
+                found[paper, name] = text.replace("``", "`")
         for path in sorted((self.root / "rules").glob("*.smk")):
             for paper, name, caption in _CAPTION.findall(path.read_text(encoding="utf-8")):
                 text = (self.root / "rules" / caption).read_text(encoding="utf-8").strip()
