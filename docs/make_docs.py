@@ -193,7 +193,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--run", default="paper", help="default: %(default)s")
     args = parser.parse_args(argv)
     pages = Pages(ROOT, args.run, HERE)
-    for page in sorted(HERE.glob("*.md")):
+    for page in [*sorted(HERE.glob("*.md")), ROOT / "README.md"]:
         pages.fill(page)
     write_text(HERE / "api.md", render())
 

@@ -18,7 +18,6 @@ from marginlab.commands.loading import (
     row_counts,
     scale_features,
 )
-from marginlab.commands.quiet import greet_highs
 from marginlab.modelfile import mrc_model, save_model
 from marginlab.mrc.estimator import MinimaxRiskClassifier
 
@@ -36,7 +35,6 @@ def run(args: argparse.Namespace) -> int:
     classes = check_classes(table, most=None)
     X, scaler = scale_features(table, args.scale, console)
     model = _estimator(args, X.shape[1])
-    greet_highs()
     start = time.perf_counter()
     model.fit(X, table.labels)
     seconds = time.perf_counter() - start

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from marginlab import __version__
 from marginlab.commands.console import Console
-from marginlab.commands.quiet import silent_stdout
 from marginlab.errors import MarginlabError
+from marginlab.mrc.quiet import silent_stdout
 
 __all__ = ["checks", "run"]
 

@@ -22,6 +22,7 @@ from marginlab.mrc.lp import (
     vertical,
     with_ones,
 )
+from marginlab.mrc.quiet import greet_highs
 
 __all__ = ["HighsMaster", "new_highs", "solve_highs"]
 
@@ -32,6 +33,7 @@ DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
 
 def new_highs(**options: Any) -> highspy.Highs:
     """A silent, single-threaded HiGHS with the given options."""
+    greet_highs()
     solver = highspy.Highs()
     for name, value in {"output_flag": False, "threads": 1, "parallel": "off", **options}.items():
         solver.setOptionValue(name, value)

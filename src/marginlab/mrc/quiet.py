@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 __all__ = ["greet_highs", "silent_stdout"]
 
@@ -39,8 +40,12 @@ def _flush_c() -> None:
         return
 
 
+@lru_cache(maxsize=1)
 def greet_highs() -> None:
-    """Let HiGHS print its version once per process, unseen."""
+    """Let HiGHS print the version line of a process's first solver, unseen.
+
+    Its option for silence can be set only on a solver, when the line is out.
+    """
     import highspy
 
     with silent_stdout():
