@@ -16,10 +16,10 @@ rule run_baselines:
         f"{R}/logs/run_baselines/{{dataset}}.log",
     benchmark:
         f"{R}/benchmarks/run_baselines/{{dataset}}.tsv"
+    priority: 10
     conda:
         "../environment.yml"
     threads: 1
-    priority: 10
     resources:
         mem_mb=6000,
         runtime=180,

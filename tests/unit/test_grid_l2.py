@@ -1,0 +1,194 @@
+"""The block solver of grids against its certificate, LIBSVM, and properties of the problem."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.svm import SVC
+
+from marginlab.errors import SolverError, UserError
+from marginlab.svm.grid_direct import exact_product, newton_target
+from marginlab.svm.grid_kernel import (
+    centred_kernel,
+    leading_eigenpairs,
+    shifted_blocks,
+    unique_rows,
+)
+from marginlab.svm.grid_l2 import Preconditioner, kkt_residuals, solve_grid
+
+
+def _blobs(n, d, seed, gap=1.0):
+    random = np.random.default_rng(seed)
+    y = np.where(random.random(n) < 0.4, 1, -1)
+    y[:2] = 1, -1
+    return random.standard_normal((n, d)) + gap * y[:, None] / np.sqrt(d), y
+
+
+def _plain_gram(X, gamma):
+    squares = (X**2).sum(axis=1)
+    return np.exp(-gamma * np.maximum(squares[:, None] + squares - 2 * X @ X.T, 0))
+
+
+def _sides(y, costs):
+    return [(costs * (y == sign)).astype(np.float32) for sign in (1, -1)]
+
+
+def _libsvm(gram, y, costs):
+    """Decision values of the L2-loss SVM: a hard margin on K + diag(1/C_i)."""
+    model = SVC(C=1e10, kernel="precomputed", tol=1e-9).fit(gram + np.diag(1 / costs), y)
+    return gram[:, model.support_] @ model.dual_coef_[0] + model.intercept_[0]
+
+
+@pytest.mark.parametrize("gamma", [0.02, 0.5])
+def test_agrees_with_libsvm_at_every_grid_point(gamma):
+    X, y = _blobs(90, 4, 1)
+    gram, kernel = _plain_gram(X, gamma), centred_kernel(X, gamma)
+    grid = [(C, W) for C in (1, 100) for W in (0.1, 1, 10)]
+    costs = np.stack([np.where(y == 1, C * W, C) for C, W in grid])
+    solved = solve_grid(kernel.matrix, *_sides(y, costs), tol=1e-5)
+    assert solved.residuals.max() <= 1e-5
+    for k in range(len(grid)):
+        expected = _libsvm(gram, y, costs[k])
+        np.testing.assert_allclose(solved.decisions[k], expected, atol=5e-3)
+
+
+def test_both_routes_reach_the_same_solution(monkeypatch):
+    X, y = _blobs(120, 3, 2)
+    kernel = centred_kernel(X, 1.0)
+    sides = _sides(y, np.full((1, len(y)), 50.0))
+    monkeypatch.setattr("marginlab.svm.grid_l2._PATIENCE", 10**6)
+    iterative = solve_grid(kernel.matrix, *sides, tol=1e-5)
+    monkeypatch.setattr("marginlab.svm.grid_l2._PATIENCE", -(10**6))
+    direct = solve_grid(kernel.matrix, *sides, tol=1e-5)
+    assert iterative.factorisations.sum() == 0
+    assert direct.factorisations.sum() > 0
+    np.testing.assert_allclose(iterative.decisions, direct.decisions, atol=1e-3)
+
+
+def test_copies_of_a_point_are_a_multiple_of_its_penalty():
+    X, y = _blobs(40, 3, 3)
+    copies = np.random.default_rng(0).integers(0, 4, len(y))
+    copies[:2] = 1
+    shared = centred_kernel(X, 0.3)
+    bag = solve_grid(shared.matrix, *_sides(y, (10.0 * copies)[None, :]), tol=1e-5)
+    rows = np.repeat(np.arange(len(y)), copies)
+    expected = _libsvm(_plain_gram(X[rows], 0.3), y[rows], np.full(len(rows), 10.0))
+    np.testing.assert_allclose(bag.decisions[0][rows], expected, atol=5e-3)
+
+
+def test_equal_rows_with_opposite_labels_share_a_row():
+    X, y = _blobs(60, 2, 4)
+    X = np.round(X)
+    rows, index = unique_rows(X)
+    assert len(rows) < len(X)
+    sides = [
+        np.bincount(index, 5.0 * (y == s), len(rows))[None].astype(np.float32) for s in (1, -1)
+    ]
+    solved = solve_grid(centred_kernel(rows, 0.5).matrix, *sides, tol=1e-5)
+    expected = _libsvm(_plain_gram(X, 0.5), y, np.full(len(y), 5.0))
+    np.testing.assert_allclose(solved.decisions[0][index], expected, atol=5e-3)
+
+
+@settings(max_examples=15)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(5, 60),
+    gamma=st.floats(1e-3, 5),
+    cost=st.floats(0.1, 200),
+)
+def test_certificate_holds_for_any_problem(seed, n, gamma, cost):
+    X, y = _blobs(n, 3, seed)
+    kernel = centred_kernel(X, gamma)
+    sides = _sides(y, np.full((1, n), cost))
+    solved = solve_grid(kernel.matrix, *sides)
+    residual, decisions = kkt_residuals(kernel.matrix, solved.beta, solved.bias, *sides)
+    assert residual[0] <= 1e-2
+    np.testing.assert_allclose(decisions, solved.decisions)
+    # the coefficients of an SVM with a bias sum to zero
+    assert abs(solved.beta.sum()) <= 1e-2 * cost * n
+
+
+def test_certificate_sees_a_wrong_solution():
+    X, y = _blobs(30, 2, 5)
+    kernel = centred_kernel(X, 0.5)
+    sides = _sides(y, np.full((1, 30), 10.0))
+    solved = solve_grid(kernel.matrix, *sides)
+    wrong = solved.beta.copy()
+    wrong[0, 3] += 1.0
+    assert kkt_residuals(kernel.matrix, wrong, solved.bias, *sides)[0][0] > 0.05
+
+
+def test_one_class_gives_a_constant():
+    X, _ = _blobs(20, 2, 6)
+    ones = np.ones((1, 20), np.float32)
+    solved = solve_grid(centred_kernel(X, 0.5).matrix, ones, 0 * ones)
+    assert (solved.decisions >= 1 - 1e-3).all()
+
+
+def test_gives_up_with_one_sentence():
+    X, y = _blobs(80, 2, 7)
+    with pytest.raises(SolverError, match="KKT residuals"):
+        solve_grid(centred_kernel(X, 3.0).matrix, *_sides(y, np.full((1, 80), 100.0)), max_steps=1)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "positive", "words"),
+    [
+        (np.eye(3), np.ones((1, 3), np.float32), "square float32"),
+        (np.eye(3, dtype=np.float32), np.ones((1, 2), np.float32), "shape"),
+        (np.eye(3, dtype=np.float32), -np.ones((1, 3), np.float32), "negative"),
+    ],
+)
+def test_bad_input_is_named(matrix, positive, words):
+    with pytest.raises(UserError, match=words):
+        solve_grid(matrix, positive, np.abs(positive))
+
+
+def test_centred_kernel_and_expansion_give_the_plain_kernels_decisions():
+    X, y = _blobs(50, 3, 8)
+    Z = _blobs(20, 3, 9)[0]
+    kernel = centred_kernel(X, 0.2)
+    assert abs(kernel.matrix.sum(axis=0)).max() < 1e-3
+    solved = solve_grid(kernel.matrix, *_sides(y, np.full((1, 50), 10.0)), tol=1e-5)
+    weights, offset = kernel.expansion(solved.beta, solved.bias)
+    block = np.concatenate([b for _, b in shifted_blocks(np.vstack([X, Z]), X, 0.2)])
+    values = block @ weights[0] + offset[0]
+    np.testing.assert_allclose(values[:50], solved.decisions[0], atol=1e-4)
+    gram = np.exp(-0.2 * ((Z[:, None] - X[None]) ** 2).sum(axis=2)) - 1
+    np.testing.assert_allclose(block[50:], gram, atol=1e-6)
+
+
+def test_unique_rows_of_dense_and_sparse():
+    X = np.array([[0.0, 1], [2, 0], [0, 1], [0, 0], [2, 0]])
+    for rows, index in (unique_rows(X), unique_rows(sp.csr_matrix(X))):
+        dense = rows.toarray() if sp.issparse(rows) else rows
+        assert index.tolist() == [0, 1, 0, 2, 1]
+        np.testing.assert_array_equal(dense[index], X)
+
+
+def test_eigenpairs_and_preconditioner():
+    X, _ = _blobs(80, 3, 10)
+    matrix = centred_kernel(X, 0.3).matrix
+    values, vectors = leading_eigenpairs(matrix, 20, np.random.default_rng(0))
+    exact = np.sort(np.linalg.eigvalsh(matrix.astype(float)))[::-1][:20]
+    np.testing.assert_allclose(values[:10], exact[:10], rtol=1e-3)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(20), atol=1e-4)
+    apply = Preconditioner(matrix, rank=80)
+    inverse = np.linalg.inv(np.eye(80) + 2.0 * matrix.astype(float))
+    block = np.random.default_rng(1).standard_normal((3, 80)).astype(np.float32)
+    np.testing.assert_allclose(apply(block, np.full(3, 2.0)), block @ inverse, atol=1e-3)
+
+
+@pytest.mark.parametrize("precise", [False, True])
+def test_newton_target_solves_the_bordered_system(precise):
+    X, y = _blobs(40, 3, 11)
+    matrix = centred_kernel(X, 0.5).matrix
+    weight = np.where(np.arange(40) % 3, 10.0, 0.0).astype(np.float32)
+    beta, bias = newton_target(matrix, weight, weight * y, precise=precise)
+    on = weight > 0
+    left = matrix[np.ix_(on, on)] @ beta[on] + beta[on] / weight[on] + bias
+    np.testing.assert_allclose(left, y[on], atol=1e-5)
+    assert abs(beta.sum()) < 1e-5
+    assert not beta[~on].any()
+    np.testing.assert_allclose(exact_product(matrix, beta), matrix @ beta, atol=1e-4)
