@@ -213,6 +213,9 @@ LAYERS = (
 )
 
 
+NAMES = {name for names in LAYERS for name in names}
+
+
 def test_nothing_imports_upward():
     rank = {name: level for level, names in enumerate(LAYERS) for name in names}
     package = ROOT / "src" / "marginlab"

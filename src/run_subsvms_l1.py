@@ -1,0 +1,17 @@
+"""SubSVMs with the L1 loss on the corrupted labels of one data set."""
+
+from marginlab.experiments.subsvms_uci import correct_dataset
+from marginlab.job import job
+
+with job(snakemake):
+    correct_dataset(
+        snakemake.input.data,
+        snakemake.input.noise,
+        snakemake.output.table,
+        None,
+        alpha=snakemake.wildcards.alpha,
+        settings=snakemake.params.settings,
+        run=snakemake.params.run,
+        seed=snakemake.params.seed,
+        method="SubSVMs (L1 loss)",
+    )
