@@ -232,9 +232,8 @@ def _imported(path):
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("marginlab"):
             names = node.module.split(".")
-            yield from (
-                [names[1]] if len(names) > 1 else [a.name for a in node.names if a.name.islower()]
-            )
+            parts = [names[1]] if len(names) > 1 else [alias.name for alias in node.names]
+            yield from (part for part in parts if part in NAMES)
 
 
 def test_scripts_are_thin_and_import_from_submodules():
