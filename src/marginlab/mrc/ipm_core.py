@@ -1,0 +1,115 @@
+"""Predictor, corrector and step lengths that both interior points share.
+
+A point is a dataclass with ``pairs()``, its complementary (primal, dual) arrays, and
+the class attributes PRIMAL and DUAL, names of the fields that move with each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sl
+
+from marginlab.errors import SolverError
+
+__all__ = ["advance", "cholesky", "mean_product"]
+
+STEP = 0.995  # share of the way to the boundary
+CORRECTORS = 2  # centrality correctors (Gondzio) tried after Mehrotra's
+AIM = 0.3  # step length a centrality corrector should add
+GAIN = 0.02  # and what it must add at least
+
+Pairs = list[tuple[np.ndarray, np.ndarray]]
+
+
+def advance(point: Any, direction: Callable[[list[np.ndarray]], Any]) -> None:
+    """One predictor-corrector step, in place.
+
+    Parameters
+    ----------
+    point : object
+        Interior point (see the module's docstring).
+    direction : callable
+        ``direction(target)`` is the Newton direction that changes each pair's
+        product by ``target`` and removes the residuals.
+    """
+    pairs = point.pairs()
+    level = mean_product(pairs)
+    target = [-a * b for a, b in pairs]
+    affine = direction(target).pairs()
+    reach = _reach(pairs, affine)
+    sigma = (mean_product(_after(pairs, affine, *reach)) / level) ** 3
+    # A second-order term in full misleads when the predictor could not go far.
+    weight = reach[0] * reach[1]
+    target = [
+        t + sigma * level - weight * da * db for t, (da, db) in zip(target, affine, strict=True)
+    ]
+    step = direction(target)
+    primal, dual = _reach(pairs, step.pairs())
+    for _ in range(CORRECTORS):
+        ahead = (min(1.0, primal + AIM), min(1.0, dual + AIM))
+        pull = _centring(_after(pairs, step.pairs(), *ahead), sigma * level)
+        trial_target = [t + w for t, w in zip(target, pull, strict=True)]
+        trial = direction(trial_target)
+        new_primal, new_dual = _reach(pairs, trial.pairs())
+        if new_primal + new_dual < primal + dual + GAIN:
+            break
+        step, target, primal, dual = trial, trial_target, new_primal, new_dual
+    _move(point, step, STEP * primal, STEP * dual)
+
+
+def mean_product(pairs: Pairs) -> float:
+    """Mean complementarity."""
+    return sum(float(np.vdot(a, b)) for a, b in pairs) / sum(a.size for a, _ in pairs)
+
+
+def cholesky(gram: np.ndarray, ridge: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Cholesky factor of gram + diag(ridge); a singular one gets a growing shift."""
+    diagonal = gram.diagonal() + ridge
+    for shift in (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6):
+        trial = gram.copy(order="F")
+        np.fill_diagonal(trial, diagonal * (1.0 + shift))
+        try:
+            return sl.cho_factor(trial, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            continue
+    raise SolverError("the interior point's matrix could not be factored")
+
+
+def _after(pairs: Pairs, moves: Pairs, primal: float, dual: float) -> Pairs:
+    return [
+        (a + primal * da, b + dual * db) for (a, b), (da, db) in zip(pairs, moves, strict=True)
+    ]
+
+
+def _centring(pairs: Pairs, level: float) -> list[np.ndarray]:
+    """Gondzio's corrector: what pulls outlying products into [level/10, 10 level]."""
+    wanted = []
+    for a, b in pairs:
+        product = a * b
+        pull = np.clip(product, 0.1 * level, 10.0 * level) - product
+        wanted.append(np.maximum(pull, -10.0 * level))
+    return wanted
+
+
+def _reach(pairs: Pairs, moves: Pairs) -> tuple[float, float]:
+    """Largest primal and dual step lengths up to 1 that stay in the orthant."""
+    primal = dual = 1.0
+    for (a, b), (da, db) in zip(pairs, moves, strict=True):
+        primal = min(primal, _ratio(a, da))
+        dual = min(dual, _ratio(b, db))
+    return primal, dual
+
+
+def _ratio(value: np.ndarray, change: np.ndarray) -> float:
+    with np.errstate(over="ignore"):
+        worst = float((change / value).min(initial=0.0))
+    return 1.0 if worst > -1.0 else -1.0 / worst
+
+
+def _move(point: Any, step: Any, primal: float, dual: float) -> None:
+    for names, length in ((point.PRIMAL, primal), (point.DUAL, dual)):
+        for name in names:
+            setattr(point, name, getattr(point, name) + length * getattr(step, name))
