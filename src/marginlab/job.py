@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import time
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from marginlab.errors import MarginlabError
 
@@ -33,26 +33,35 @@ def job(snakemake: Any) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     terminal_out, terminal_err = sys.stdout, sys.stderr
     start = time.monotonic()
-    with path.open("w", encoding="utf-8", buffering=1) as log:
-        sys.stdout = sys.stderr = log
-        try:
-            yield
-            log.write(f"done in {time.monotonic() - start:.1f} s\n")
-        except MarginlabError as error:
-            log.write(f"error: {error}\n")
-            terminal_err.write(f"marginlab: {snakemake.rule}: {error}\n")
-            raise SystemExit(1) from None
-        except OSError as error:
-            log.write(traceback.format_exc())
-            terminal_err.write(f"marginlab: {snakemake.rule}: {_os_sentence(error)}\n")
-            raise SystemExit(1) from None
-        except Exception:
-            log.write(traceback.format_exc())
-            raise
-        finally:
-            sys.stdout, sys.stderr = terminal_out, terminal_err
+    log = path.open("w", encoding="utf-8", buffering=1)
+    sys.stdout = sys.stderr = log
+    try:
+        yield
+        _note(log, f"done in {time.monotonic() - start:.1f} s\n")
+    except MarginlabError as error:
+        terminal_err.write(f"marginlab: {snakemake.rule}: {error}\n")
+        _note(log, f"error: {error}\n")
+        raise SystemExit(1) from None
+    except OSError as error:
+        sentence = _os_sentence(error, getattr(snakemake, "output", ()))
+        terminal_err.write(f"marginlab: {snakemake.rule}: {sentence}\n")
+        _note(log, traceback.format_exc())
+        raise SystemExit(1) from None
+    except Exception:
+        _note(log, traceback.format_exc())
+        raise
+    finally:
+        sys.stdout, sys.stderr = terminal_out, terminal_err
+        with suppress(OSError):  # the disk may be full
+            log.close()
 
 
-def _os_sentence(error: OSError) -> str:
-    where = error.filename or "a file"
+def _note(log: TextIO, text: str) -> None:
+    # A full disk must not keep the sentence from the terminal, nor fail a job that is done.
+    with suppress(OSError):
+        log.write(text)
+
+
+def _os_sentence(error: OSError, output: Sequence[str]) -> str:
+    where = error.filename or (output[0] if len(output) else "a file")
     return f"{error.strerror or error} ({where}); free space or mend the permissions and run again"

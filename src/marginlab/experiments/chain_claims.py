@@ -187,6 +187,8 @@ def _ranks(labels: str) -> Rule:
         if name not in frame:
             return _NOTHING
         values = frame[name][frame.index.get_level_values("setting") != CLEAN].dropna()
+        if values.empty:
+            return _NOTHING
         sets = pd.Series(values.index.get_level_values("dataset"), index=values.index)
         answer = _share(values > 0.5, "cases", sets)
         alphas = values.groupby(values.index.get_level_values("setting")).mean().sort_values()

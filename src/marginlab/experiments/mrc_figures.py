@@ -77,9 +77,9 @@ def draw_convergence(
 
 
 def _converge(axis: Axes, mine: pd.DataFrame, curves: pd.DataFrame) -> None:
-    best = mine.groupby("repeat")["best"].first()
+    best = mine.groupby("repeat")["best"].first().dropna()
     for method in SHOWN:
-        each = curves[curves["method"] == method]
+        each = curves[(curves["method"] == method) & curves["repeat"].isin(best.index)]
         if not len(each):
             continue
         look = _look(method)
@@ -97,7 +97,6 @@ def _converge(axis: Axes, mine: pd.DataFrame, curves: pd.DataFrame) -> None:
 
 def _mean_curve(each: pd.DataFrame, best: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     """Mean over repetitions of the step curves |R^k - R*|, from the last first round on."""
-    each = each[each["repeat"].isin(best.dropna().index)]
     groups = [group.sort_values("seconds_cpu") for _, group in each.groupby("repeat")]
     # A clock of hundredths of a second gives several rounds one time: the last one counts.
     low = max(max(group["seconds_cpu"].iloc[0] for group in groups), 0.005)

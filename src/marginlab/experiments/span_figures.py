@@ -117,7 +117,8 @@ def draw_counts(tidy: pd.DataFrame, stem: str | Path) -> None:
 def draw_leave_one_out(tidy: pd.DataFrame, stem: str | Path) -> None:
     """Span-rule against the true leave-one-out error, one point a model."""
     rows = tidy[tidy["measure"].isin(["leave_one_out", "span_rule"])]
-    points = rows.pivot(index=["dataset", "setting"], columns="measure", values="value").dropna()
+    points = rows.pivot(index=["dataset", "setting"], columns="measure", values="value")
+    points = points.reindex(columns=["leave_one_out", "span_rule"]).dropna()
     fig, axes = new_figure(1, 1, size=(4.0, 3.6))
     axis = axes[0][0]
     for i, (name, group) in enumerate(points.groupby(level="dataset")):
@@ -127,7 +128,8 @@ def draw_leave_one_out(tidy: pd.DataFrame, stem: str | Path) -> None:
     axis.plot([0, top], [0, top], color="0.6", linewidth=0.8, zorder=0)
     axis.set_xlabel("true leave-one-out error")
     axis.set_ylabel("span-rule")
-    axis.legend()
+    if len(points):
+        axis.legend()
     save_figure(fig, stem)
 
 
