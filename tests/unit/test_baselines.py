@@ -114,10 +114,7 @@ def test_cross_validation_is_that_of_libsvm():
     y, data = dataset.y_train, GridData.of(dataset)
     costs = class_penalties(y, [10.0], [0.3, 1.0])
     fold = split_folds(len(y), 4, np.random.default_rng(0))
-    start = np.zeros((2, data.size), np.float32)
-    found = cross_validate(
-        data, data.kernel(0.4), y[None], costs[None], fold, start=start, tol=1e-5
-    )
+    found = cross_validate(data, data.kernel(0.4), y[None], costs[None], fold, tol=1e-5)
     for k in range(2):
         right = 0
         for number in range(4):

@@ -83,7 +83,6 @@ def run_baselines(
             points, labels, gamma, settings=settings, splits=splits, seed=seed, name=name
         )
         best.see(g, done, base)
-        done.beta = done.beta[:0]
         runs.append(done)
     bags = _bag_scores(points, labels, tags, gammas, best, settings, seed, name)
     results = Results(run, "subsvms")
@@ -114,12 +113,11 @@ def _label_vectors(
 
 
 class _Best:
-    """Oracle-SVM's choice (W = 1) so far for each label vector, with its coefficients."""
+    """Oracle-SVM's choice (W = 1) so far for each label vector."""
 
     def __init__(self, n_labels: int) -> None:
         self.accuracy = np.full(n_labels, -np.inf)
         self.gamma, self.cost = np.zeros((2, n_labels), dtype=int)
-        self.beta: dict[int, NDArray[np.float32]] = {}
 
     def see(self, g: int, run: GammaRun, base: int) -> None:
         """Take over what is strictly better at this kernel parameter."""
@@ -128,7 +126,6 @@ class _Best:
             c = int(np.argmax(row))
             if row[c] > self.accuracy[k]:
                 self.accuracy[k], self.gamma[k], self.cost[k] = row[c], g, c
-                self.beta[k] = run.beta[k, c, base].copy()
 
 
 def _bag_scores(
@@ -156,10 +153,7 @@ def _bag_scores(
                 for r in [rng(seed, "subsvms", name, *tags[k], "bags")]
             ]
             positive, negative = (np.concatenate([s[i] for s in sides]) for i in (0, 1))
-            start = np.repeat(np.stack([best.beta[k] for k in part]), settings["bags"], axis=0)
-            solved = solve_grid(
-                kernel.matrix, positive, negative, tol=settings["tolerance"], start=start
-            )
+            solved = solve_grid(kernel.matrix, positive, negative, tol=settings["tolerance"])
             scores = decisions(data, kernel, gammas[g], solved.beta, solved.bias)
             votes = (scores > 0).reshape(len(part), settings["bags"], -1).mean(axis=1)
             values = point_scores(_centred(votes, labels[part]), data.test_counts)
