@@ -79,7 +79,7 @@ def _row(name: str, multiple: float) -> dict[str, object]:
     }
 
 
-def _libsvm(gram: NDArray[np.float64], y: NDArray[np.int64], costs: NDArray[np.float64]) -> SVC:
+def _libsvm(gram: NDArray[np.floating], y: NDArray[np.int64], costs: NDArray[np.float64]) -> SVC:
     matrix = gram.copy()
     matrix[np.diag_indices_from(matrix)] += 1 / costs
     return SVC(C=1e10, kernel="precomputed", tol=1e-3).fit(matrix, y)

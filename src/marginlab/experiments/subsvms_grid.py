@@ -71,7 +71,7 @@ class GridData:
         """Number of distinct training rows."""
         return int(self.rows.shape[0])
 
-    def collect(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def collect(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
         """Sums over the points at each distinct training row; one vector a row, or one vector."""
         flat = np.atleast_2d(values)
         sums = [np.bincount(self.index, row, self.size) for row in flat]

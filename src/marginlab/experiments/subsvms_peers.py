@@ -96,6 +96,7 @@ def _peers(
         )
         return bags.fit(X, y)
 
+    peers: dict[str, Callable[[NDArray[np.int64], int], Any]]
     peers = {BALANCED: balanced, BAGGING: bagged}
     if find_spec("cleanlab") is None:
         print("cleanlab is not installed; its rows are left out (pip install 'marginlab[peers]')")
