@@ -279,7 +279,7 @@ class SubSVMs(ClassifierMixin, BaseEstimator):
             )
         if len(self.classes_) < 2:
             raise UserError(
-                f"y has 1 class ({self.classes_[0]!r}); SubSVMs needs rows of two classes"
+                f"y has 1 class ({self.classes_.tolist()[0]!r}); SubSVMs needs rows of two classes"
             )
         self._minority = 1.0 if counts[1] <= counts[0] else -1.0
         return np.where(codes == 1, 1.0, -1.0)

@@ -139,9 +139,11 @@ def draw_differences(scores: pd.DataFrame, figure: str | Path) -> None:
         )
     left.plot([0, 1], [0, 1], color="#555555", linewidth=0.8)
     left.set(xlabel="published score", ylabel="our score", title="Scores, Tables 2, 4, 5, 6")
-    left.legend(markerscale=1.6)
+    if methods:
+        left.legend(markerscale=1.6)
     sizes = [known.loc[known["method"] == m, "difference"].to_numpy() for m in methods]
-    right.boxplot(sizes, orientation="horizontal", tick_labels=methods, widths=0.6, sym=".")
+    if methods:  # a run of other data sets has none of the published numbers
+        right.boxplot(sizes, orientation="horizontal", tick_labels=methods, widths=0.6, sym=".")
     right.axvspan(-0.02, 0.02, color="#dddddd", zorder=0)
     right.set(xlabel="ours - published (band: agrees within .02)", title="Differences by method")
     right.invert_yaxis()
