@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from marginlab.commands.console import Console, rows_text
+from marginlab.commands.console import Console, rows_text, wrap
 from marginlab.commands.loading import (
     check_classes,
     check_inputs,
@@ -102,9 +102,12 @@ def _text(values: dict[str, Any], args: argparse.Namespace, data: str) -> str:
         f"({values['rounds']} rounds, {values['seconds']:.1f} s):",
         rows_text(("probability of error", ""), rows),
         "",
-        f"The upper bound holds for every distribution of these rows whose feature means lie "
-        f"within {values['lambda_0']:g} standard deviations of the sample's. Whether the true one "
-        f"does depends on --lambda-0 and on the number of rows; it is no promise for other data.",
+        wrap(
+            f"The upper bound holds for every distribution of these rows whose feature means lie "
+            f"within {values['lambda_0']:g} standard deviations of the sample's. Whether the true "
+            f"one does depends on --lambda-0 and on the number of rows; it is no promise for "
+            f"other data."
+        ),
     ]
     if args.save:
         lines += ["", f"classifier written to {args.save}"]

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from marginlab.commands.console import Console, rows_text
+from marginlab.commands.console import Console, rows_text, wrap
 from marginlab.commands.evaluate import (
     GIVEN,
     METHODS,
+    VOTE,
     Scores,
     compare_methods,
     paired_error,
@@ -31,6 +32,9 @@ _MOST_TEST_ROWS = 5000
 _LABEL_MEASURES = ("right_before", "right_after", "bac_before", "bac_after")
 _SHORT = dict(
     zip(METHODS, ("SVM", "balanced SVM", "SubSVMs' vote", "SVM, corrected labels"), strict=True)
+)
+_RULE = (
+    "Answer (gain in balanced accuracy +- standard error; it counts beyond two of them and .01):"
 )
 
 
@@ -64,34 +68,40 @@ def on_trusted_labels(
         raise DataError(f"{args.test}: all rows have the same label; give trusted rows of both")
     rows = _some_rows(y, args.max_rows, args.seed, console)
     scores = compare_methods(X[rows], y[rows], X_test, y_test, subsvms, args.seed)
-    given = max(GIVEN, key=lambda method: scores.bac[method])
     answers = {}
-    for method in METHODS[2:]:
-        error = paired_error(y_test, scores.hits[method], scores.hits[given])
-        gain = scores.bac[method] - scores.bac[given]
-        answers[method] = {"gain": gain, "error": error, "verdict": verdict(gain, error)}
+    for given in GIVEN:
+        error = paired_error(y_test, scores.hits[VOTE], scores.hits[given])
+        answers[given] = _answer(scores.bac[VOTE] - scores.bac[given], error)
     values = {
         "rows": len(rows),
         "test_rows": len(y_test),
         "bac": scores.bac,
         "accuracy": scores.accuracy,
-        "against": given,
         "answers": answers,
     }
     table = [[method, scores.bac[method], scores.accuracy[method]] for method in METHODS]
     text = [
         f"Does SubSVMs help? Scores on the {len(y_test)} trusted rows of {args.test}:",
         rows_text(("method", "BAC", "accuracy"), table),
-        *(_answer(method, answer, given) for method, answer in answers.items()),
+        "",
+        _RULE,
+        rows_text(("SubSVMs' vote against", "gain", ""), _answer_rows(answers)),
+        "",
+        _in_short([answers]),
     ]
     return values, "\n".join(text)
 
 
-def _answer(method: str, answer: dict[str, Any], given: str) -> str:
-    return (
-        f"{method}: {answer['verdict']} ({answer['gain']:+.3f} BAC, standard error "
-        f"{answer['error']:.3f}, against: {given})"
-    )
+def _answer(gain: float, error: float) -> dict[str, Any]:
+    return {"gain": gain, "error": error, "verdict": verdict(gain, error)}
+
+
+def _answer_rows(answers: dict[str, dict[str, Any]]) -> list[list[str]]:
+    return [[_SHORT[given], _gain(answer), answer["verdict"]] for given, answer in answers.items()]
+
+
+def _gain(answer: dict[str, Any]) -> str:
+    return f"{answer['gain']:+.3f} +- {answer['error']:.3f}"
 
 
 def _some_rows(y: NDArray[Any], most: int, seed: int, console: Console) -> NDArray[np.intp]:
@@ -180,25 +190,18 @@ def _recovery(clean: NDArray[Any], noisy: NDArray[Any], scores: Scores) -> dict[
 def _scenario(alpha: float | None, found: list[dict[str, Any]]) -> dict[str, Any]:
     table = np.array([[one["scores"].bac[method] for method in METHODS] for one in found])
     means = table.mean(axis=0)
-    given = int(np.argmax(means[: len(GIVEN)]))
-    answers, gains = {}, {}
-    for column, method in enumerate(METHODS[2:], start=len(GIVEN)):
-        each = table[:, column] - table[:, given]
-        error = float(each.std(ddof=1) / np.sqrt(len(each)))
-        gains[method] = float(each.mean())
-        answers[method] = {
-            "gain": gains[method],
-            "error": error,
-            "verdict": verdict(gains[method], error),
-        }
+    vote = METHODS.index(VOTE)
+    answers = {}
+    for column, given in enumerate(GIVEN):
+        gains = table[:, vote] - table[:, column]
+        error = float(gains.std(ddof=1) / np.sqrt(len(gains)))
+        answers[given] = _answer(float(gains.mean()), error)
     labels = {
         key: float(np.mean([one["labels"][key] for one in found])) for key in found[0]["labels"]
     }
     return {
         "alpha": alpha,
-        "best": max(METHODS[2:], key=lambda method: gains[method]),
         "bac": dict(zip(METHODS, means.tolist(), strict=True)),
-        "against": METHODS[given],
         "labels": labels,
         "answers": answers,
     }
@@ -211,10 +214,8 @@ def _simulation_text(values: dict[str, Any]) -> str:
         name = _name(one["alpha"])
         scores.append([name, *(one["bac"][method] for method in METHODS)])
         labels.append([name, *(one["labels"][key] for key in _LABEL_MEASURES)])
-        method = one["best"]
-        answer = one["answers"][method]
-        gain = f"{answer['gain']:+.3f} +- {answer['error']:.3f}"
-        answers.append([name, answer["verdict"], gain, _SHORT[method], _SHORT[one["against"]]])
+        for given, answer in one["answers"].items():
+            answers.append([name, _SHORT[given], _gain(answer), answer["verdict"]])
     lines = [
         f"Does SubSVMs help? Your labels taken for the truth, then flipped on purpose "
         f"({values['rho']:g} x the size of the rarer class).",
@@ -224,26 +225,40 @@ def _simulation_text(values: dict[str, Any]) -> str:
         "Training labels that agree with yours, before and after correction:",
         rows_text(("rows flipped", "share before", "after", "BAC before", "after"), labels),
         "",
-        "Answer (gain in balanced accuracy +- standard error; clear beyond two of them and .01):",
-        rows_text(("rows flipped", "SubSVMs", "gain", "best with", "against"), answers),
+        _RULE,
+        rows_text(("rows flipped", "vote against", "gain", ""), answers),
         "",
-        _in_short(scenarios),
+        _in_short([one["answers"] for one in scenarios]),
     ]
     return "\n".join(lines)
 
 
-def _in_short(scenarios: list[dict[str, Any]]) -> str:
-    found = [one["answers"][one["best"]]["verdict"] for one in scenarios]
-    helps, hurts = found.count("helps"), found.count("hurts")
-    advice = {
-        (True, False): "worth using here if such mistakes are likely",
-        (False, True): "leave the labels as they are and fit a class-balanced SVM",
-        (True, True): "it depends on the kind of mistakes; trusted labels (--test) would tell",
-        (False, False): "it makes no clear difference on data like yours",
-    }[helps > 0, hurts > 0]
-    return (
-        f"In short: SubSVMs helps in {helps} of {len(found)} cases and hurts in {hurts}: {advice}."
-    )
+def _in_short(found: list[dict[str, dict[str, Any]]]) -> str:
+    parts = []
+    for given in GIVEN:
+        verdicts = [answers[given]["verdict"] for answers in found]
+        helps, hurts = verdicts.count("helps"), verdicts.count("hurts")
+        if len(verdicts) == 1:
+            parts.append(f"against the {_SHORT[given]} {verdicts[0]}")
+        else:
+            counts = f"helps in {helps} of {len(verdicts)} cases, hurts in {hurts}"
+            parts.append(f"against the {_SHORT[given]} {counts}")
+    return wrap(f"In short: SubSVMs {'; '.join(parts)}. {_advice(found)}")
+
+
+def _advice(found: list[dict[str, dict[str, Any]]]) -> str:
+    plain = [answers[GIVEN[0]]["verdict"] for answers in found]
+    balanced = [answers[GIVEN[1]]["verdict"] for answers in found]
+    if "helps" in balanced and "hurts" not in balanced:
+        return "Worth using here if such mistakes are likely."
+    if "helps" in balanced:
+        return "It depends on the kind of mistakes; trusted labels (--test) would tell."
+    if "helps" in plain:
+        does = "more" if "hurts" in balanced else "as much"
+        return f"An SVM with weighted classes does {does} here."
+    if "hurts" in plain or "hurts" in balanced:
+        return "Leave the labels as they are."
+    return "It makes no clear difference on data like yours."
 
 
 def _name(alpha: float | None) -> str:

@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from marginlab.progress import progress
 
-__all__ = ["Console", "plain", "rows_text"]
+__all__ = ["Console", "plain", "rows_text", "wrap"]
 
 Item = TypeVar("Item")
 
@@ -69,6 +70,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def wrap(sentence: str) -> str:
+    """A long sentence in lines that fit a terminal."""
+    return textwrap.fill(sentence, width=88, break_long_words=False, break_on_hyphens=False)
 
 
 def rows_text(head: Sequence[str], rows: Iterable[Sequence[Any]], indent: str = "  ") -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from marginlab.commands.console import Console, rows_text
+from marginlab.commands.console import Console, rows_text, wrap
 from marginlab.commands.loading import (
     check_classes,
     check_inputs,
@@ -154,8 +154,10 @@ def _add_correction(
     if not args.test:
         text += [
             "",
-            "Whether this helps cannot be told from these labels alone: --test FILE compares on "
-            "labels you trust, --simulate on noise added on purpose.",
+            wrap(
+                "Whether this helps cannot be told from these labels alone: --test FILE compares "
+                "on labels you trust, --simulate on noise added on purpose."
+            ),
         ]
 
 

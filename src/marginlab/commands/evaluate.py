@@ -18,7 +18,7 @@ from marginlab.seeds import int_seed
 from marginlab.subsvms import SubSVMs
 from marginlab.svm.kernels import rbf_gram
 
-__all__ = ["GIVEN", "METHODS", "Scores", "compare_methods", "verdict"]
+__all__ = ["GIVEN", "METHODS", "VOTE", "Scores", "compare_methods", "paired_error", "verdict"]
 
 #: What is compared; the first two use the labels as given.
 METHODS = (
@@ -28,7 +28,8 @@ METHODS = (
     "SVM on the corrected labels",
 )
 GIVEN = METHODS[:2]
-_C = (1.0, 10.0, 100.0)
+VOTE = METHODS[2]
+_C = (0.1, 1.0, 10.0, 100.0)
 _GAMMA = (0.3, 1.0, 3.0)
 _FOLDS = 3
 
@@ -79,48 +80,60 @@ def compare_methods(
     subsvms.fit(X, y)
     corrected = np.asarray(subsvms.labels_corrected_)
     scores = Scores(corrected)
-    gamma, C = _choose(X, y, seed)
-    for method, weight in zip(GIVEN, (None, "balanced"), strict=True):
-        scores.add(method, y_test, _svm(X, y, X_test, gamma, C, weight))
+    for method, setting in zip(GIVEN, _choose(X, y, seed, (None, "balanced")), strict=True):
+        scores.add(method, y_test, _svm(X, y, X_test, setting))
     scores.add(METHODS[2], y_test, np.asarray(subsvms.predict(X_test)))
     if len(np.unique(corrected)) == 2:
-        gamma, C = _choose(X, corrected, seed)
-        scores.add(METHODS[3], y_test, _svm(X, corrected, X_test, gamma, C, None))
+        setting = _choose(X, corrected, seed, (None,))[0]
+        scores.add(METHODS[3], y_test, _svm(X, corrected, X_test, setting))
     else:
         scores.add(METHODS[3], y_test, np.full(len(y_test), corrected[0]))
     return scores
 
 
-def _svm(
-    X: Any, y: NDArray[Any], X_test: Any, gamma: float, C: float, weight: str | None
-) -> NDArray[Any]:
-    model = SVC(C=C, gamma=gamma, class_weight=weight, cache_size=200).fit(X, y)
-    return np.asarray(model.predict(X_test))
+@dataclass(frozen=True)
+class _Setting:
+    gamma: float
+    C: float
+    class_weight: str | None
+    score: float = -math.inf
 
 
-def _choose(X: Any, y: NDArray[Any], seed: int) -> tuple[float, float]:
-    # gamma and C of the largest balanced accuracy in cross-validation on these labels;
-    # the kernel is shared by all C and folds.
+def _svm(X: Any, y: NDArray[Any], X_test: Any, setting: _Setting) -> NDArray[Any]:
+    model = SVC(C=setting.C, gamma=setting.gamma, class_weight=setting.class_weight, cache_size=200)
+    return np.asarray(model.fit(X, y).predict(X_test))
+
+
+def _choose(X: Any, y: NDArray[Any], seed: int, weights: tuple[str | None, ...]) -> list[_Setting]:
+    """For each class weighting the gamma and C of largest cross-validated balanced accuracy."""
+    best = [_Setting(1.0 / X.shape[1], 1.0, weight) for weight in weights]
     folds = min(_FOLDS, int(np.unique(y, return_counts=True)[1].min()))
     if folds < 2:
-        return 1.0 / X.shape[1], 1.0
+        return best
     splitter = StratifiedKFold(folds, shuffle=True, random_state=int_seed(seed, "check", "folds"))
     splits = list(splitter.split(np.zeros(len(y)), y))
-    best = (-math.inf, 1.0 / X.shape[1], 1.0)
     for factor in _GAMMA:
         gamma = factor / X.shape[1]
+        # one kernel for all C, weights and folds
         kernel = rbf_gram(sparse.csr_matrix(X) if sparse.issparse(X) else X, gamma=gamma)
         for C in _C:
-            score = float(np.mean([_fold(kernel, y, train, test, C) for train, test in splits]))
-            if score > best[0] + 1e-12:
-                best = (score, gamma, C)
-    return best[1], best[2]
+            for i, weight in enumerate(weights):
+                scores = [_fold(kernel, y, train, test, C, weight) for train, test in splits]
+                score = float(np.mean(scores))
+                if score > best[i].score + 1e-12:
+                    best[i] = _Setting(gamma, C, weight, score)
+    return best
 
 
 def _fold(
-    kernel: NDArray[Any], y: NDArray[Any], train: NDArray[Any], test: NDArray[Any], C: float
+    kernel: NDArray[Any],
+    y: NDArray[Any],
+    train: NDArray[Any],
+    test: NDArray[Any],
+    C: float,
+    weight: str | None,
 ) -> float:
-    model = SVC(C=C, kernel="precomputed", cache_size=200)
+    model = SVC(C=C, kernel="precomputed", class_weight=weight, cache_size=200)
     model.fit(kernel[np.ix_(train, train)], y[train])
     predicted = model.predict(kernel[np.ix_(test, train)])
     return float(balanced_accuracy_score(y[test], predicted))
