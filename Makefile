@@ -53,5 +53,8 @@ lint: .venv ## ruff, mypy, snakefmt, snakemake --lint
 	"$(BIN)/snakefmt" --check Snakefile rules
 	"$(BIN)/snakemake" --lint
 
+docs: .venv ## fill the documentation's tables, figures and references from the full run
+	"$(BIN)/python" docs/make_docs.py
+
 clean: ## remove results, figures and Snakemake's records (asks nothing; the data cache stays)
 	rm -rf results figures .snakemake

@@ -22,11 +22,13 @@ import shutil
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path[:0] = [str(ROOT / "src"), str(HERE)]
 
+import jinja2  # noqa: E402
 import pandas as pd  # noqa: E402
 from api_reference import render  # noqa: E402
 
@@ -36,7 +38,6 @@ from marginlab.files import atomic_path, write_text  # noqa: E402
 
 _BLOCK = re.compile(r"(<!-- begin: (\w+) ?([\w/-]*) -->\n).*?(<!-- end -->)", re.DOTALL)
 _RULE = re.compile(r'^rule (\w+):\n    """(.*?)"""', re.MULTILINE | re.DOTALL)
-_CAPTION = re.compile(r'figure_files\("(\w+)", "(\w+)"\),\s*caption="(report/[\w.]+)"')
 _FACTS = ("commit", "processor", "cores", "system", "python", "numpy", "scipy", "scikit-learn")
 
 
@@ -123,31 +124,23 @@ class Pages:
 
     def _figures(self, paper: str) -> str:
         paths = sorted((self.figures / paper).glob("*.png"))
-        captions = self._captions()
-        blocks = []
+        shared = self.root / "rules" / "report" / f"{paper}_figure.rst"
+        blocks = [_plain(shared, "")] if paths and shared.exists() else []
         for path in paths:
             target = self.docs / "figures" / paper / path.name
             with atomic_path(target) as temporary:
                 shutil.copyfile(path, temporary)
-            caption = captions.get((paper, path.stem), "")
-            blocks.append(f"![{paper}: {path.stem}](figures/{paper}/{path.name})\n\n{caption}")
+            blocks.append(f"![{paper}: {path.stem}](figures/{paper}/{path.name})")
+            blocks += [self._caption(paper, path.stem)]
         return "\n\n".join(blocks) if blocks else self._missing()
 
-    def _captions(self) -> dict[tuple[str, str], str]:
-        # The captions of the report: report/<paper>_<figure>.rst, or the one that a rule names.
-        paths = sorted((self.root / "rules" / "report").glob("*_*.rst"))
-        found = {}
-        for path in paths:
-            paper, _, name = path.stem.partition("_")
-            text = path.read_text(encoding="utf-8").strip()
-            if "{{" not in text and "{%" not in text:
-                found[paper, name] = text.replace("``", "`")
-        for path in sorted((self.root / "rules").glob("*.smk")):
-            for paper, name, caption in _CAPTION.findall(path.read_text(encoding="utf-8")):
-                text = (self.root / "rules" / caption).read_text(encoding="utf-8").strip()
-                if "{{" not in text and "{%" not in text:
-                    found[paper, name] = text.replace("``", "`")
-        return found
+    def _caption(self, paper: str, name: str) -> str:
+        # The report's caption of one figure; some are one file for all of a part.
+        folder = self.root / "rules" / "report"
+        short = name.removeprefix("time_")
+        names = (f"{paper}_{name}", f"{paper}_{short}", f"{paper}_figures", name)
+        found = [folder / f"{stem}.rst" for stem in names if (folder / f"{stem}.rst").exists()]
+        return _plain(found[0], name) if found else f"*{name}*"
 
     def _settings(self, section: str) -> str:
         text = (self.root / "config" / "config.yaml").read_text(encoding="utf-8")
@@ -171,6 +164,24 @@ class Pages:
             return "*None.*"
         head = ["| Where | The paper | Here | Why |", "| :--- | :--- | :--- | :--- |"]
         return "\n".join([*head, *rows])
+
+
+class _Wildcards:
+    """Every wildcard of a caption's template is the figure's name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, _: str) -> str:
+        return self._name
+
+
+def _plain(caption: Path, name: str) -> str:
+    """A caption of the report (a template in reStructuredText) as Markdown."""
+    template = jinja2.Template(caption.read_text(encoding="utf-8"))
+    text = template.render(snakemake=SimpleNamespace(wildcards=_Wildcards(name)))
+    text = re.sub(r"\\ ?:(sup|sub):`([^`]*)`", r"<\1>\2</\1>", text)
+    return text.replace("``", "`").strip()
 
 
 def _help(command: str) -> str:
