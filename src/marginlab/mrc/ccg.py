@@ -25,6 +25,7 @@ __all__ = ["CcgOptions", "MasterFactory", "solve_ccg"]
 MasterFactory = Callable[[Matrix, np.ndarray, np.ndarray, np.ndarray], Master]
 RISE = 1e-9  # R must have risen by this much before constraints are dropped again
 MIN_AGE = 3  # rounds a constraint stays before it may be dropped
+SETTLED = 0.02  # rise of R^k a round, in units of eps_1, that still counts
 MAX_STALLS = 3  # rounds without a rise after which nothing is dropped any more
 
 
@@ -95,7 +96,9 @@ class _Generation:
         self.active = self._first_features()
         self.features = np.flatnonzero(self.active)
         self.age = np.zeros(len(self.samples), dtype=int)
-        self.pointer, self.last_drop, self.stalls = 0, -np.inf, 0
+        self.pointer, self.stalls = 0, 0
+        self.last_drop = self.last_risk = -np.inf
+        self.closing = False
         rows = self.pool.rows(self.samples, self.subsets)[:, self.features]
         tau, lam = problem.tau[self.features], problem.lam[self.features]
         self.master = make_master(rows, _offsets(self.subsets), tau, lam)
@@ -126,7 +129,7 @@ class _Generation:
         self.history.add(
             self.clock, risk=solution.risk, lower=lower, upper=upper, violation=violation, **sizes
         )
-        candidates = np.flatnonzero(maxima + 1.0 - solution.nu >= self.options.eps_1)
+        candidates = self._violated(maxima + 1.0 - solution.nu, solution.risk)
         fresh = self._fresh(candidates, scores)
         columns = self._new_features(residual)
         if len(candidates) == 0 and len(columns) == 0:
@@ -139,6 +142,23 @@ class _Generation:
         self._drop(solution, mu)
         self._grow(*fresh, columns)
         return None
+
+    def _violated(self, violations: np.ndarray, risk: float) -> np.ndarray:
+        """Samples that CONSTR looks at: violations of eps_1 or more.
+
+        A small largest violation alone does not mean that R^k is near R*: before the
+        run ends, violations of a tenth of eps_1 are generated too, until R^k no
+        longer rises by SETTLED eps_1 a round.
+        """
+        eps = self.options.eps_1
+        candidates = np.flatnonzero(violations >= eps)
+        if len(candidates) == 0:
+            rising = risk - self.last_risk > SETTLED * eps
+            if rising or not self.closing:
+                candidates = np.flatnonzero(violations >= 0.1 * eps)
+            self.closing = True
+        self.last_risk = risk
+        return candidates
 
     def _dual_side(self, solution: LpSolution) -> tuple[float, float, np.ndarray | None]:
         if not self.options.grow_features:

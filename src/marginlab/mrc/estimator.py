@@ -12,24 +12,32 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from marginlab.errors import ConfigError
+from marginlab.errors import ConfigError, SolverError
 from marginlab.mrc.ccg import CcgOptions, solve_ccg
+from marginlab.mrc.choice import MANY_FEATURES, choose
 from marginlab.mrc.compact import solve_compact
 from marginlab.mrc.estimates import MrcProblem, make_problem
 from marginlab.mrc.features import FourierFeatures, Matrix, hstack_ones, unique_rows
 from marginlab.mrc.full_lp import solve_full_lp
 from marginlab.mrc.history import MrcResult
+from marginlab.mrc.ipm import solve_interior
+from marginlab.mrc.lp import BudgetError
 from marginlab.mrc.lp_cbc import CbcMaster, CbcMpsMaster
 from marginlab.mrc.lp_highs import HighsMaster
+from marginlab.mrc.lp_ipm import InteriorMaster
 from marginlab.mrc.subgradient import solve_subgradient
 
 __all__ = ["MinimaxRiskClassifier"]
 
 METHODS = ("auto", "ccg", "lp", "compact", "subgradient")
-MASTERS = {"highs": HighsMaster, "cbc": CbcMaster, "cbc-mps": CbcMpsMaster}
-SOLVERS = (*MASTERS, "highs-ipm")
+MASTERS: dict[str, Any] = {
+    "highs": HighsMaster,
+    "cbc": CbcMaster,
+    "cbc-mps": CbcMpsMaster,
+    "ipm": InteriorMaster,
+}
+SOLVERS = ("auto", *MASTERS, "highs-ipm")
 FEATURES = ("linear", "fourier")
-MANY_FEATURES = 5000  # sparse data with more columns: features are generated too
 
 
 class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
@@ -52,10 +60,12 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
         Width of the uncertainty set in standard deviations.
     method : {"auto", "ccg", "lp", "compact", "subgradient"}, default "auto"
         Constraint and column generation, the linear program with all constraints,
-        its polynomial exact form, or subgradient descent.
-    solver : {"highs", "highs-ipm", "cbc", "cbc-mps"}, default "highs"
+        its polynomial exact form, or subgradient descent; "auto" chooses by size
+        (see `marginlab.mrc.choice`).
+    solver : {"auto", "highs", "highs-ipm", "cbc", "cbc-mps", "ipm"}, default "auto"
         HiGHS, HiGHS's interior point ("lp" and "compact" only), CBC through PuLP,
-        or CBC on an MPS file written straight from the arrays.
+        CBC on an MPS file written straight from the arrays, or our own interior
+        point ("ccg" and "compact" only).
     eps_1, eps_2 : float, default 1e-2 and 1e-5
         Violations from which constraints and features are generated.
     n_max, m_max : int, default 100 and 400
@@ -87,6 +97,8 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
     history_ : DataFrame
         One row a round: iteration, seconds, cpu_seconds, risk, lower, upper,
         violation, constraints, features.
+    method_, solver_ : str
+        What was used (what "auto" chose).
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
 
@@ -106,7 +118,7 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
         gamma: float | str = "1/d",
         lambda_0: float = 0.01,
         method: str = "auto",
-        solver: str = "highs",
+        solver: str = "auto",
         eps_1: float = 1e-2,
         eps_2: float = 1e-5,
         n_max: int = 100,
@@ -199,7 +211,7 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ConfigError(
-                f"y has one class only ({self.classes_[0]!r}); a classifier needs two or more."
+                f"y has one class only ({self.classes_.tolist()[0]!r}); a classifier needs two or more."
             )
         self._fourier = self._draw(X)
         return make_problem(self._psi(X), codes, len(self.classes_), self.lambda_0, unique_rows(X))
@@ -224,14 +236,34 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
 
     def _solve(self, problem: MrcProblem) -> MrcResult:
         seconds = float("inf") if self.time_limit is None else float(self.time_limit)
-        method = "ccg" if self.method == "auto" else self.method
+        self.method_, self.solver_ = choose(problem, self.method, self.solver, self.lambda_0)
+        try:
+            return self._run(problem, seconds)
+        except BudgetError:
+            raise
+        except SolverError:
+            # "auto" may have picked the interior point; generation is the safe way.
+            if self.solver != "auto" or self.solver_ == "highs":
+                raise
+            self.method_ = "ccg" if self.method == "auto" else self.method
+            self.solver_ = "highs"
+            return self._run(problem, seconds)
+
+    def _run(self, problem: MrcProblem, seconds: float) -> MrcResult:
+        memory, solver = self.memory_limit, self.solver_
         solve: Callable[[], MrcResult] = {
             "ccg": lambda: self._generate(problem, seconds),
-            "lp": lambda: solve_full_lp(problem, self.solver, seconds, self.memory_limit),
-            "compact": lambda: solve_compact(problem, self.solver, seconds, self.memory_limit),
+            "lp": lambda: solve_full_lp(problem, solver, seconds, memory),
+            "compact": lambda: self._compact(problem, seconds),
             "subgradient": lambda: solve_subgradient(problem, self.max_iter, seconds),
-        }[method]
+        }[self.method_]
         return solve()
+
+    def _compact(self, problem: MrcProblem, seconds: float) -> MrcResult:
+        if self.solver_ == "ipm":
+            tolerance = min(float(self.eps_1), 1e-6)
+            return solve_interior(problem, max(tolerance, 1e-9), seconds, self.memory_limit)
+        return solve_compact(problem, self.solver_, seconds, self.memory_limit)
 
     def _generate(self, problem: MrcProblem, seconds: float) -> MrcResult:
         grow = self.generate_features
@@ -247,16 +279,21 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
             seconds=seconds,
             grow_features=bool(grow),
         )
-        return solve_ccg(problem, MASTERS[self.solver], options)
+        return solve_ccg(problem, MASTERS[self.solver_], options)
 
     def _check_parameters(self) -> None:
         _one_of("features", self.features, FEATURES)
         _one_of("method", self.method, METHODS)
         _one_of("solver", self.solver, SOLVERS)
-        if self.method in ("auto", "ccg") and self.solver not in MASTERS:
+        if self.method == "ccg" and self.solver == "highs-ipm":
             raise ConfigError(
-                f"solver='{self.solver}' cannot be used for generation: "
+                "solver='highs-ipm' cannot be used for generation: "
                 f"choose one of {', '.join(MASTERS)}, or method='lp' or 'compact'."
+            )
+        if self.method == "lp" and self.solver == "ipm":
+            raise ConfigError(
+                "solver='ipm' solves the compact form, not all constraints: "
+                "use method='compact', or another solver."
             )
         for name in ("lambda_0", "eps_1", "eps_2"):
             value = getattr(self, name)

@@ -28,10 +28,11 @@ from marginlab.mrc.ipm_newton import NewtonSystem
 from marginlab.mrc.lp import BudgetError
 from marginlab.mrc.oracle import sample_maximum
 
-__all__ = ["solve_interior"]
+__all__ = ["interior_megabytes", "solve_interior"]
 
 FLOOR = 1e-10  # smallest lambda: an equality gets an interior
 MAX_ITERATIONS = 200
+PATIENCE = 15  # iterations without a better bound after which rounding has won
 START = 0.5  # first distance of scores and v
 
 
@@ -66,7 +67,10 @@ class Point:
 
 
 def solve_interior(
-    problem: MrcProblem, tolerance: float = 1e-6, seconds: float = float("inf")
+    problem: MrcProblem,
+    tolerance: float = 1e-6,
+    seconds: float = float("inf"),
+    memory_mb: float | None = 4096.0,
 ) -> MrcResult:
     """Solve problem (3) exactly, with all samples, label subsets and features.
 
@@ -78,6 +82,8 @@ def solve_interior(
         the distribution beta (see `marginlab.mrc.certificate`).
     seconds : float
         Wall time budget.
+    memory_mb : float, optional
+        Memory in MiB for the m x m matrix and its product.
 
     Returns
     -------
@@ -87,11 +93,12 @@ def solve_interior(
     Raises
     ------
     BudgetError
-        If the time does not suffice.
+        If time or memory does not suffice.
     SolverError
         If the bounds do not meet.
     """
     clock, history = Clock(seconds), History()
+    _fits(problem, memory_mb)
     lam = np.maximum(problem.lam, FLOOR)
     point = _start(problem, lam)
     system = NewtonSystem(problem.phi)
@@ -110,11 +117,29 @@ def solve_interior(
             return MrcResult(best.mu, best.lower, best.lower, best.upper, violation, frame)
         if clock.left() <= 0:
             raise BudgetError("no solution within the time budget (interior point)")
-        _iterate(point, system, problem.tau, lam, scores, moment)
+        if best.stale >= PATIENCE:
+            break
+        with np.errstate(over="ignore", invalid="ignore"):
+            _iterate(point, system, problem.tau, lam, scores, moment)
     raise SolverError(
         f"the interior point stopped with a gap of {best.upper - best.lower:.3g} "
-        f"after {MAX_ITERATIONS} iterations"
+        f"above {tolerance:.3g} after {len(history.rows)} iterations: raise eps_1 or use method='ccg'"
     )
+
+
+def interior_megabytes(problem: MrcProblem) -> float:
+    """Memory that `solve_interior` needs, in MiB: three m x m matrices, two n x m."""
+    m, n = problem.phi.n_features, problem.phi.n_samples
+    return (3.0 * m * m + 2.0 * n * m + 20.0 * n * problem.n_classes) * 8 / 2**20
+
+
+def _fits(problem: MrcProblem, memory_mb: float | None) -> None:
+    need = interior_megabytes(problem)
+    if memory_mb is not None and need > memory_mb:
+        raise BudgetError(
+            f"no solution within the memory budget of {memory_mb:g} MB: the interior point on "
+            f"{problem.phi.n_features} features needs about {need:.0f} MB"
+        )
 
 
 class _Best:
@@ -123,11 +148,13 @@ class _Best:
     def __init__(self) -> None:
         self.lower, self.upper, self.violation = 0.0, np.inf, 0.0
         self.mu = np.zeros(0)
+        self.stale = 0  # iterations since a bound improved
 
     def update(self, problem: MrcProblem, point: Point, scores: np.ndarray) -> None:
         mu = point.plus - point.minus
         upper = objective(problem, mu, float(sample_maximum(scores).max()))
         lower, violation = lower_bound(problem, problem.phi, point.beta)
+        self.stale = 0 if upper < self.upper or lower > self.lower else self.stale + 1
         if upper < self.upper:
             self.upper, self.mu = upper, mu
         if lower >= self.lower:

@@ -79,9 +79,7 @@ def cholesky(gram: np.ndarray, ridge: np.ndarray) -> tuple[np.ndarray, bool]:
 
 
 def _after(pairs: Pairs, moves: Pairs, primal: float, dual: float) -> Pairs:
-    return [
-        (a + primal * da, b + dual * db) for (a, b), (da, db) in zip(pairs, moves, strict=True)
-    ]
+    return [(a + primal * da, b + dual * db) for (a, b), (da, db) in zip(pairs, moves, strict=True)]
 
 
 def _centring(pairs: Pairs, level: float) -> list[np.ndarray]:

@@ -16,6 +16,7 @@ from marginlab.mrc.ipm_core import cholesky
 
 __all__ = ["NormalMatrix"]
 
+
 class NormalMatrix:
     """Weighted Gram matrix of the features, factored by Cholesky."""
 

@@ -1,0 +1,69 @@
+"""Which method and solver "auto" stands for, by size; the figures behind it are measured.
+
+CPU seconds, one thread, generation with HiGHS (h) or our interior point as master (i),
+own interior point on the compact form (c), HiGHS's interior point on the full program
+(f): house16 scaled Fourier h 2.6, i 0.8, c 2.8; pulsar scaled h 0.3, i 0.5; satellite
+linear h 0.5, i 0.6, c 0.7; optdigits linear (m = 650) h 5.0, i 7.2, c 2.5; letter with 26
+labels h 5.2, i 5.4, c 19; satellite Fourier (m = 2,406) c 23; optdigits Fourier
+(m = 4,010) c 54; comp_vs_sci text, lambda_0 = .1, .05, .03: h 0.24, 4.2, over 30;
+f 3.8, -, 8.3.
+"""
+
+from __future__ import annotations
+
+import scipy.sparse as sp
+
+from marginlab.mrc.estimates import MrcProblem
+from marginlab.mrc.ipm import interior_megabytes
+
+__all__ = ["MANY_FEATURES", "choose"]
+
+MANY_FEATURES = 5000  # sparse data with more columns: features are generated too
+SPARSE_SOLUTION = 4.0  # lambda_0 sqrt(n) from which few features of sparse text matter
+WIDE_BINARY = 300  # columns from which interior points beat the simplex as master
+WIDE_BLOCKS = 400  # components of Phi from which the compact form beats generation
+MANY_PAIRS = 150_000  # (sample, label) pairs beyond which it does not
+MEMORY_MB = 4096.0
+
+
+def choose(problem: MrcProblem, method: str, solver: str, lambda_0: float) -> tuple[str, str]:
+    """Method and solver to use, with "auto" resolved.
+
+    Parameters
+    ----------
+    problem : MrcProblem
+    method, solver : str
+        As given to the estimator.
+    lambda_0 : float
+
+    Returns
+    -------
+    method, solver : str
+    """
+    if solver != "auto":
+        default = {"highs-ipm": "compact", "ipm": "compact"}.get(solver, "ccg")
+        return (default if method == "auto" else method), solver
+    if method == "ccg":
+        return method, _master(problem)
+    if method in ("lp", "compact", "subgradient"):
+        own = method == "compact" and interior_megabytes(problem) <= MEMORY_MB
+        return method, "ipm" if own else "highs-ipm"
+    return _best(problem, lambda_0)
+
+
+def _best(problem: MrcProblem, lambda_0: float) -> tuple[str, str]:
+    psi, n, k = problem.phi.psi, problem.phi.n_samples, problem.n_classes
+    if sp.issparse(psi) and psi.shape[1] > MANY_FEATURES:
+        if lambda_0 * n**0.5 >= SPARSE_SOLUTION:
+            return "ccg", "highs"
+        return ("lp" if k == 2 else "compact"), "highs-ipm"
+    fits = interior_megabytes(problem) <= MEMORY_MB
+    if k > 2 and problem.phi.n_features >= WIDE_BLOCKS and n * k <= MANY_PAIRS and fits:
+        return "compact", "ipm"
+    return "ccg", _master(problem)
+
+
+def _master(problem: MrcProblem) -> str:
+    psi = problem.phi.psi
+    wide = problem.n_classes == 2 and not sp.issparse(psi) and psi.shape[1] >= WIDE_BINARY
+    return "ipm" if wide else "highs"
