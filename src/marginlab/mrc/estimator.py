@@ -211,7 +211,8 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ConfigError(
-                f"y has one class only ({self.classes_.tolist()[0]!r}); a classifier needs two or more."
+                f"y has one class only ({self.classes_.tolist()[0]!r}); "
+                "a classifier needs two or more."
             )
         self._fourier = self._draw(X)
         return make_problem(self._psi(X), codes, len(self.classes_), self.lambda_0, unique_rows(X))

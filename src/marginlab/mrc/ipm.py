@@ -123,7 +123,8 @@ def solve_interior(
             _iterate(point, system, problem.tau, lam, scores, moment)
     raise SolverError(
         f"the interior point stopped with a gap of {best.upper - best.lower:.3g} "
-        f"above {tolerance:.3g} after {len(history.rows)} iterations: raise eps_1 or use method='ccg'"
+        f"above {tolerance:.3g} after {len(history.rows)} iterations: "
+        "raise eps_1 or use method='ccg'"
     )
 
 
