@@ -358,6 +358,10 @@ def test_bound_saves_and_predicts(run, tmp_path):
     rows = pd.read_csv(out)
     assert list(rows.columns) == ["row", "prediction", "score"]
     assert (rows["prediction"] != pd.read_csv(TRUSTED)["outcome"]).mean() == found["test_error"]
+    code, text, err = run("predict", model, TRUSTED, "--out", "-")
+    assert text == out.read_text()
+    assert "differs from the file's labels" in err
+    assert "choose one" in run("predict", model, TRUSTED, "--out", "-", "--json")[2]
     assert "worst-case error" in run("bound", TRUSTED, "--label", "outcome", "--categorical")[1]
 
 
@@ -563,6 +567,7 @@ def test_an_output_never_replaces_an_input(run, tmp_path):
         assert code == 1
         assert "would replace another file" in err
         assert path.read_bytes() == before
+    assert "cannot be standard output" in run("tune", path, "--out", "-")[2]
 
 
 def test_constant_columns_are_remarked_on(run, tmp_path):

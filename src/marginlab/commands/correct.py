@@ -37,7 +37,8 @@ _MANY = 0.25
 def run(args: argparse.Namespace) -> int:
     """Run the command; see ``marginlab correct --help``."""
     check_inputs(args.file, args.test)
-    check_outputs((args.file, args.test), {"--out": args.out, "--votes": args.votes})
+    outputs = {"--out": args.out, "--votes": args.votes}
+    check_outputs((args.file, args.test), outputs, stdout="--out")
     if args.out == "-" and args.json:
         raise UserError("--out - and --json both write to standard output; choose one")
     if args.share and not args.out:

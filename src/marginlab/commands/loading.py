@@ -33,7 +33,9 @@ def check_inputs(*paths: str | None) -> None:
         raise UserError("standard input can be read once; give one of the files by its path")
 
 
-def check_outputs(inputs: Sequence[str | None], outputs: dict[str, str | None]) -> None:
+def check_outputs(
+    inputs: Sequence[str | None], outputs: dict[str, str | None], stdout: str = ""
+) -> None:
     """No output may take the place of an input or of another output.
 
     Parameters
@@ -41,9 +43,13 @@ def check_outputs(inputs: Sequence[str | None], outputs: dict[str, str | None]) 
     inputs : sequence of str or None
     outputs : dict
         Option to path.
+    stdout : str
+        The option that may be ``-``, standard output.
     """
     taken = {Path(path).resolve() for path in inputs if path and path != "-"}
     for option, path in outputs.items():
+        if path == "-" and option != stdout:
+            raise UserError(f"{option} cannot be standard output; name a file")
         if not path or path == "-":
             continue
         where = Path(path).resolve()

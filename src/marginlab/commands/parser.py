@@ -106,7 +106,9 @@ def _add_correct(commands: Any) -> None:
     text = "correct noisy labels of two classes by SubSVMs' votes"
     parser = _command(commands, "correct", text, CORRECT, "correct")
     parser.add_argument("file", metavar="FILE", help="data, or - for standard input")
-    parser.add_argument("--out", metavar="FILE", help="write the data with corrected labels")
+    parser.add_argument(
+        "--out", metavar="FILE", help="the data with corrected labels; - is standard output"
+    )
     parser.add_argument(
         "--share",
         metavar="COLUMN",
@@ -317,7 +319,11 @@ def _add_predict(commands: Any) -> None:
     parser = _command(commands, "predict", text, PREDICT, "predict")
     parser.add_argument("model", metavar="MODEL", help="file saved by tune or bound")
     parser.add_argument("file", metavar="FILE", help="data, or - for standard input")
-    parser.add_argument("--out", metavar="FILE", help="write row, prediction and score as CSV")
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        help="row, prediction and score as CSV; - is standard output",
+    )
     group = parser.add_argument_group("reading the file")
     group.add_argument("--label", metavar="COLUMN", help="label column, if it has another name")
     group.add_argument(

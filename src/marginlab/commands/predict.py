@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 
 from marginlab.commands.console import Console, rows_text
 from marginlab.commands.loading import check_outputs
+from marginlab.errors import UserError
 from marginlab.files import write_csv
 from marginlab.modelfile import SavedModel, load_model
 from marginlab.tabular import Table, read_table
@@ -22,8 +24,10 @@ _SHOWN = 10
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; see ``marginlab predict --help``."""
-    console = Console(args)
-    check_outputs((args.file, args.model), {"--out": args.out})
+    if args.out == "-" and args.json:
+        raise UserError("--out - and --json both write to standard output; choose one")
+    check_outputs((args.file, args.model), {"--out": args.out}, stdout="--out")
+    console = Console(args, data_to_stdout=args.out == "-")
     model = load_model(args.model)
     table = read_table(
         args.file,
@@ -43,7 +47,9 @@ def run(args: argparse.Namespace) -> int:
     wrong = _wrong(model, table, rows)
     if wrong is not None:
         values["error"] = wrong
-    if args.out:
+    if args.out == "-":
+        rows.to_csv(sys.stdout, index=False, float_format="%.10g", lineterminator="\n")
+    elif args.out:
         write_csv(rows, args.out)
     else:
         values["predictions"] = rows["prediction"].tolist()
@@ -75,9 +81,9 @@ def _text(values: dict[str, Any], rows: pd.DataFrame, args: argparse.Namespace) 
     lines = [f"{values['file']}: {values['rows']} rows; predicted {shares}"]
     if "error" in values:
         lines.append(f"share that differs from the file's labels: {values['error']:.4f}")
-    if args.out:
+    if args.out and args.out != "-":
         lines.append(f"predictions written to {args.out}")
-    else:
+    elif not args.out:
         lines.append(rows_text(list(rows.columns), list(rows.head(_SHOWN).itertuples(index=False))))
         if len(rows) > _SHOWN:
             lines.append(f"  ... and {len(rows) - _SHOWN} more; --out FILE writes all")
