@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import resource
@@ -110,6 +111,7 @@ def _stop(process: Any) -> None:
 
 def _work(call: Callable[[], Any], there: Connection) -> None:
     os.setpgid(0, 0)
+    _end_with_parent()
     before = _resident_mb()
     start, cpu = time.perf_counter(), _cpu()
     status, value, message = OK, None, ""
@@ -125,6 +127,16 @@ def _work(call: Callable[[], Any], there: Connection) -> None:
     peak = max(0.0, _peak_mb() - before) + _children_mb()
     there.send(Outcome(status, value, spent, used, peak, message))
     there.close()
+
+
+def _end_with_parent() -> None:
+    # A group of its own gets no signal of the job's group: Linux ends it with its parent.
+    parent = os.getppid()
+    if sys.platform == "linux":
+        set_parent_death_signal = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _cpu() -> float:
