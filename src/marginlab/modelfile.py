@@ -105,7 +105,8 @@ class SavedModel:
     def _mrc(self, X: Any) -> NDArray[np.float64]:
         X = sparse.csr_array(X) if sparse.issparse(X) else X
         if "directions" in self.arrays:
-            X = FourierFeatures(self.arrays["directions"])(X)
+            size = self.arrays["coef"].shape[1] - 1
+            X = FourierFeatures(self.arrays["directions"], size)(X)
         blocks = np.asarray(hstack_ones(X) @ self.arrays["coef"].T)
         return -blocks[:, 0] if len(self.classes) == 2 else blocks
 

@@ -53,7 +53,7 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
     features : {"linear", "fourier"}, default "linear"
         psi(x) = (1, x), or (1, random Fourier features of x).
     n_components : int, default 400
-        Number of random Fourier features (even).
+        Number of random Fourier features, one half cosines, one half sines.
     gamma : float or "1/d", default "1/d"
         Kernel width of the Fourier features; "1/d" means 1 / (d var(X)).
     lambda_0 : float, default 0.01
@@ -168,7 +168,8 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
         problem = self._problem(X, y)
         result = self._solve(problem)
         self.minimax_risk_ = result.risk
-        self.lower_bound_, self.upper_bound_ = result.lower, result.upper
+        # The two meet to rounding at an exact optimum.
+        self.lower_bound_, self.upper_bound_ = min(result.lower, result.upper), result.upper
         self.dual_violation_ = result.dual_violation
         self.coef_ = problem.original_units(result.mu)
         self.history_ = result.history
@@ -297,8 +298,8 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
                 "use method='compact', or another solver."
             )
         for name in ("lambda_0", "eps_1", "eps_2"):
-            value = getattr(self, name)
-            if not np.isscalar(value) or not value >= 0:
+            value: Any = getattr(self, name)
+            if not isinstance(value, (int, float, np.number)) or not value >= 0:
                 raise ConfigError(f"{name}={value!r} must be a number of at least 0.")
         for name in ("n_max", "m_max", "max_rounds"):
             value = getattr(self, name)

@@ -8,7 +8,7 @@ operations on the mapping: scores, their adjoint, and the constraint rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from marginlab.errors import ConfigError
 
 __all__ = ["FeatureMap", "FourierFeatures", "LabelMap", "Matrix", "hstack_ones", "unique_rows"]
 
-Matrix: TypeAlias = "np.ndarray | sp.csr_array"
+Matrix: TypeAlias = Any  # ndarray or scipy.sparse.csr_array
 
 
 def hstack_ones(X: Matrix) -> Matrix:
@@ -54,11 +54,14 @@ class FourierFeatures:
 
     Attributes
     ----------
-    directions : ndarray of shape (d, n_components / 2)
+    directions : ndarray of shape (d, ceil(n_components / 2))
         Drawn from N(0, 2 gamma I) (Rahimi and Recht, 2008).
+    n_components : int, optional
+        Cosines of all directions, then sines (one fewer if odd); default: all sines.
     """
 
     directions: np.ndarray
+    n_components: int | None = None
 
     @classmethod
     def draw(
@@ -69,24 +72,22 @@ class FourierFeatures:
         Raises
         ------
         ConfigError
-            If ``n_components`` is not even and positive.
+            If ``n_components`` is not positive.
         """
-        if n_components < 2 or n_components % 2:
-            raise ConfigError(
-                f"n_components={n_components} must be even and at least 2: "
-                "one half are cosines, one half sines."
-            )
-        normal = random.normal(size=(n_features, n_components // 2))
-        return cls(np.sqrt(2.0 * gamma) * normal)
+        if n_components < 1:
+            raise ConfigError(f"n_components={n_components} must be at least 1.")
+        normal = random.normal(size=(n_features, (n_components + 1) // 2))
+        return cls(np.sqrt(2.0 * gamma) * normal, n_components)
 
     def __call__(self, X: Matrix) -> np.ndarray:
         """Features of the rows of ``X``, an array of shape (n, n_components)."""
         angles = np.asarray(X @ self.directions)
-        features = np.empty((angles.shape[0], 2 * angles.shape[1]))
-        half = angles.shape[1]
-        np.cos(angles, out=features[:, :half])
-        np.sin(angles, out=features[:, half:])
-        features /= np.sqrt(half)
+        cosines = angles.shape[1]
+        total = 2 * cosines if self.n_components is None else self.n_components
+        features = np.empty((angles.shape[0], total))
+        np.cos(angles, out=features[:, :cosines])
+        np.sin(angles[:, : total - cosines], out=features[:, cosines:])
+        features /= np.sqrt(total / 2.0)
         return features
 
 

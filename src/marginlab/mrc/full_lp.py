@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -9,7 +12,7 @@ from marginlab.mrc.certificate import lower_bound, pair_weights, upper_bound
 from marginlab.mrc.estimates import MrcProblem
 from marginlab.mrc.features import Matrix
 from marginlab.mrc.history import Clock, History, MrcResult
-from marginlab.mrc.lp import BudgetError, LpSolution, RestrictedLp, checked
+from marginlab.mrc.lp import BudgetError, LpSolution, RangedLp, RestrictedLp, checked
 from marginlab.mrc.lp_cbc import TOLERANCE as CBC_TOLERANCE
 from marginlab.mrc.lp_cbc import solve_cbc
 from marginlab.mrc.lp_highs import TOLERANCE as HIGHS_TOLERANCE
@@ -20,6 +23,7 @@ __all__ = ["SOLVERS", "all_constraints", "all_subsets", "solve_full_lp", "solve_
 # Solver name -> how it is run; "highs-ipm" is HiGHS's interior point with crossover,
 # "cbc-mps" the CBC binary on an MPS file written straight from the arrays.
 SOLVERS = ("highs", "highs-ipm", "cbc", "cbc-mps")
+T = TypeVar("T")
 BYTES_PER_ENTRY = 60  # matrix in CSR, its transpose and the solver's own copy
 
 
@@ -86,7 +90,13 @@ def solve_full_lp(
     return MrcResult(solution.mu, solution.risk, lower, upper, violation, history.frame())
 
 
-def solve_ranged(lp, check, solver: str, seconds: float, memory_mb: float | None):
+def solve_ranged(
+    lp: RangedLp,
+    check: Callable[[np.ndarray, np.ndarray], T],
+    solver: str,
+    seconds: float,
+    memory_mb: float | None,
+) -> T:
     """Run ``lp`` through the solver of that name (see `SOLVERS`)."""
     if solver.startswith("cbc"):
         interface = "mps" if solver == "cbc-mps" else "pulp"

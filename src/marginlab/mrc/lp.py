@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,6 +34,9 @@ __all__ = [
     "vertical",
     "with_ones",
 ]
+
+
+T = TypeVar("T")
 
 
 class BudgetError(SolverError):
@@ -170,7 +173,7 @@ def checked(lp: RestrictedLp, mu: np.ndarray, alpha: np.ndarray, tolerance: floa
     return LpSolution(mu, nu, alpha, risk, primal - risk, violation)
 
 
-def accept_first(attempts: Iterable[tuple[str, Callable[[], LpSolution]]]) -> LpSolution:
+def accept_first(attempts: Iterable[tuple[str, Callable[[], T]]]) -> T:
     """First answer that passes its check; every failed attempt is named in the error."""
     reasons = []
     for name, attempt in attempts:

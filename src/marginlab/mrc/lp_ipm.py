@@ -8,6 +8,7 @@ Woodbury form in r dimensions is unstable here: d spans 20 orders of magnitude.)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.linalg as sl
@@ -16,6 +17,7 @@ from scipy.linalg.blas import dsyrk
 
 from marginlab.errors import SolverError
 from marginlab.mrc.features import Matrix
+from marginlab.mrc.history import Clock
 from marginlab.mrc.ipm_core import advance, cholesky
 from marginlab.mrc.lp import (
     BudgetError,
@@ -66,8 +68,6 @@ def solve_rows(
     SolverError
         If the gap or the dual violation does not fall below it.
     """
-    from marginlab.mrc.history import Clock
-
     clock = Clock(seconds)
     rows = lp.rows
     transposed = sp.csr_array(rows.T) if sp.issparse(rows) else rows.T
@@ -91,7 +91,7 @@ def solve_rows(
             1.0 - float(point.alpha.sum()),
         )
         system.factor(point)
-        advance(point, lambda target, rests=rests: system.step(point, target, *rests))
+        advance(point, partial(system.step, point, rests))
     raise SolverError(f"the interior point did not converge: {reason}")
 
 
@@ -124,11 +124,10 @@ class _RowSystem:
     def step(
         self,
         p: RowPoint,
+        rests: tuple[np.ndarray, np.ndarray, float],
         target: list[np.ndarray],
-        rest_plus: np.ndarray,
-        rest_minus: np.ndarray,
-        rest_sum: float,
     ) -> RowPoint:
+        rest_plus, rest_minus, rest_sum = rests
         c_a, c_plus, c_minus = target
         k = c_a / p.slack
         q = (c_plus - p.plus * rest_plus) / p.r_plus - (c_minus - p.minus * rest_minus) / p.r_minus
