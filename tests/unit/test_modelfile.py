@@ -43,6 +43,7 @@ CASES = [
     {"kind": "mrc", "features": "linear"},
     {"kind": "mrc", "features": "linear", "form": sparse.csr_matrix},
     {"kind": "mrc", "features": "fourier", "n_components": 20, "classes": 3},
+    {"kind": "mrc", "features": "fourier", "n_components": 21},
 ]
 
 

@@ -24,6 +24,12 @@ from marginlab.mrc.estimator import MinimaxRiskClassifier
 __all__ = ["run"]
 
 _MANY_FEATURES = 100
+_METHODS = {
+    "ccg": "constraint generation",
+    "lp": "the whole linear program",
+    "compact": "the compact linear program",
+    "subgradient": "subgradient descent",
+}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
         "features": X.shape[1],
         "classes": classes,
         "mapping": model.features,
+        "method": model.method_,
+        "solver": model.solver_,
         "lambda_0": model.lambda_0,
         "minimax_risk": model.minimax_risk_,
         "lower_bound": model.lower_bound_,
@@ -95,11 +103,12 @@ def _text(values: dict[str, Any], args: argparse.Namespace, data: str) -> str:
         rows.append(
             (f"error on the {values['test_rows']} rows of {args.test}", values["test_error"])
         )
+    solver = "" if values["method"] == "subgradient" else f" by {values['solver']}"
     lines = [
         f"{values['file']}: {values['rows']} rows, {values['features']} features {data}",
         "",
         f"Minimax risk classifier on {mapping[values['mapping']]} "
-        f"({values['rounds']} rounds, {values['seconds']:.1f} s):",
+        f"({_METHODS[values['method']]}{solver}, {values['seconds']:.1f} s):",
         rows_text(("probability of error", ""), rows),
         "",
         wrap(

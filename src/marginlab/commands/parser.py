@@ -279,9 +279,9 @@ def _add_bound(commands: Any) -> None:
     method.add_argument(
         "--n-components",
         metavar="N",
-        type=at_least(2),
+        type=at_least(1),
         default=400,
-        help="random Fourier features, an even number (default: %(default)s)",
+        help="number of random Fourier features (default: %(default)s)",
     )
     method.add_argument(
         "--lambda-0",
@@ -293,13 +293,13 @@ def _add_bound(commands: Any) -> None:
     )
     method.add_argument(
         "--method",
-        choices=("ccg", "lp", "compact", "subgradient"),
-        default="ccg",
-        help="constraint and column generation, all constraints at once, their compact form, "
-        "or subgradient descent (default: %(default)s)",
+        choices=("auto", "ccg", "lp", "compact", "subgradient"),
+        default="auto",
+        help="constraint and column generation (ccg), all constraints at once (lp), their "
+        "compact form, subgradient descent; auto chooses by size (default: %(default)s)",
     )
     method.add_argument(
-        "--solver", choices=("highs", "cbc"), default="highs", help="default: %(default)s"
+        "--solver", choices=("auto", "highs", "cbc"), default="auto", help="default: %(default)s"
     )
     method.add_argument(
         "--eps-1",
