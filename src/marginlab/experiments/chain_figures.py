@@ -242,6 +242,7 @@ def _time_steps(rows: pd.DataFrame, settings: Mapping[str, Any], out: Path) -> N
     axis.set_yticks(range(table.shape[1]), list(table.columns))
     axis.set_ylim(table.shape[1] - 0.5, -0.7)
     axis.set_xscale("log")
+    axis.xaxis.set_major_formatter("{x:g}")
     axis.set_xlabel("seconds for one corruption (diamond: median of the data sets, dots: each)")
     axis.grid(axis="y", visible=False)
     save_figure(fig, out / "time_steps")
