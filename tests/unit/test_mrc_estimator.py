@@ -106,19 +106,19 @@ def test_one_class_is_refused():
 
 
 def test_auto_chooses_by_size():
-    def sized(n, d, k, sparse=False):
+    def sized(n, d, k, sparse=False, lambda_0=0.01):
         psi = sp.csr_array((n, d)) if sparse else np.zeros((n, d))
         m = d * (1 if k == 2 else k)
         return MrcProblem(
-            FeatureMap(psi, LabelMap(k)), np.zeros(m), np.zeros(m), psi[:k], np.ones(d)
+            FeatureMap(psi, LabelMap(k)), np.zeros(m), np.zeros(m), psi[:k], np.ones(d), lambda_0
         )
 
-    assert choose(sized(1000, 20, 2), "auto", "auto", 0.01) == ("ccg", "highs")
-    assert choose(sized(1000, 401, 2), "auto", "auto", 0.01) == ("ccg", "ipm")
-    assert choose(sized(1000, 65, 10), "auto", "auto", 0.01) == ("compact", "ipm")
-    assert choose(sized(10000, 65, 26), "auto", "auto", 0.01) == ("ccg", "highs")
+    assert choose(sized(1000, 20, 2), "auto", "auto") == ("ccg", "highs")
+    assert choose(sized(1000, 401, 2), "auto", "auto") == ("ccg", "ipm")
+    assert choose(sized(1000, 65, 10), "auto", "auto") == ("compact", "ipm")
+    assert choose(sized(10000, 65, 26), "auto", "auto") == ("ccg", "highs")
     text = sized(2500, 6000, 2, sparse=True)
-    assert choose(text, "auto", "auto", 0.1) == ("ccg", "highs")
-    assert choose(text, "auto", "auto", 0.01) == ("lp", "highs-ipm")
-    assert choose(text, "auto", "cbc", 0.01) == ("ccg", "cbc")
-    assert choose(text, "lp", "auto", 0.01) == ("lp", "highs-ipm")
+    assert choose(sized(2500, 6000, 2, True, 0.1), "auto", "auto") == ("ccg", "highs")
+    assert choose(text, "auto", "auto") == ("lp", "highs-ipm")
+    assert choose(text, "auto", "cbc") == ("ccg", "cbc")
+    assert choose(text, "lp", "auto") == ("lp", "highs-ipm")

@@ -26,7 +26,7 @@ MANY_PAIRS = 150_000  # (sample, label) pairs beyond which it does not
 MEMORY_MB = 4096.0
 
 
-def choose(problem: MrcProblem, method: str, solver: str, lambda_0: float) -> tuple[str, str]:
+def choose(problem: MrcProblem, method: str, solver: str) -> tuple[str, str]:
     """Method and solver to use, with "auto" resolved.
 
     Parameters
@@ -34,7 +34,6 @@ def choose(problem: MrcProblem, method: str, solver: str, lambda_0: float) -> tu
     problem : MrcProblem
     method, solver : str
         As given to the estimator.
-    lambda_0 : float
 
     Returns
     -------
@@ -48,13 +47,13 @@ def choose(problem: MrcProblem, method: str, solver: str, lambda_0: float) -> tu
     if method in ("lp", "compact", "subgradient"):
         own = method == "compact" and interior_megabytes(problem) <= MEMORY_MB
         return method, "ipm" if own else "highs-ipm"
-    return _best(problem, lambda_0)
+    return _best(problem)
 
 
-def _best(problem: MrcProblem, lambda_0: float) -> tuple[str, str]:
+def _best(problem: MrcProblem) -> tuple[str, str]:
     psi, n, k = problem.phi.psi, problem.phi.n_samples, problem.n_classes
     if sp.issparse(psi) and psi.shape[1] > MANY_FEATURES:
-        if lambda_0 * n**0.5 >= SPARSE_SOLUTION:
+        if problem.lambda_0 * n**0.5 >= SPARSE_SOLUTION:
             return "ccg", "highs"
         return ("lp" if k == 2 else "compact"), "highs-ipm"
     fits = interior_megabytes(problem) <= MEMORY_MB

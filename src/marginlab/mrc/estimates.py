@@ -29,6 +29,8 @@ class MrcProblem:
     centres : ndarray or CSR array of shape (n_classes, d)
         Mean of psi over each class; they give the first constraints.
     scale : ndarray of shape (d,)
+    lambda_0 : float
+        The factor that made ``lam``.
     """
 
     phi: FeatureMap
@@ -36,6 +38,7 @@ class MrcProblem:
     lam: np.ndarray
     centres: Matrix
     scale: np.ndarray
+    lambda_0: float = 0.0
 
     @property
     def n_classes(self) -> int:
@@ -128,7 +131,7 @@ def make_problem(
     _, mean, _ = class_moments(scaled, codes, n_classes)
     centres: Matrix = sp.csr_array(mean) if sp.issparse(psi) else mean
     pool = scaled if len(distinct) == scaled.shape[0] else scaled[distinct]
-    return MrcProblem(FeatureMap(pool, LabelMap(n_classes)), tau, lam, centres, scale)
+    return MrcProblem(FeatureMap(pool, LabelMap(n_classes)), tau, lam, centres, scale, lambda_0)
 
 
 def _column_scale(psi: Matrix) -> np.ndarray:

@@ -238,7 +238,7 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
 
     def _solve(self, problem: MrcProblem) -> MrcResult:
         seconds = float("inf") if self.time_limit is None else float(self.time_limit)
-        self.method_, self.solver_ = choose(problem, self.method, self.solver, self.lambda_0)
+        self.method_, self.solver_ = choose(problem, self.method, self.solver)
         try:
             return self._run(problem, seconds)
         except BudgetError:

@@ -1,0 +1,301 @@
+"""Constraint generation and our interior point against whole linear programs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from scipy.optimize import linprog
+from sklearn.model_selection import train_test_split
+
+from marginlab.datasets import load_dataset
+from marginlab.errors import DataError, SolverError
+from marginlab.experiments.isolated import Run, run_apart
+from marginlab.mrc.ccg import CcgOptions, solve_ccg
+from marginlab.mrc.choice import MANY_FEATURES, choose
+from marginlab.mrc.compact import solve_compact
+from marginlab.mrc.estimates import MrcProblem, make_problem
+from marginlab.mrc.estimator import MASTERS
+from marginlab.mrc.features import FourierFeatures, hstack_ones, unique_rows
+from marginlab.mrc.full_lp import all_constraints, solve_full_lp
+from marginlab.mrc.ipm import solve_interior
+
+__all__ = ["problem_of", "run"]
+
+LIMIT = 600.0  # seconds a peer may take, as in the paper
+LONG = 20.0  # a peer slower than this is not repeated
+REPEATS = 3
+MRCPY = "MARGINLAB_MRCPY_PYTHON"  # interpreter with mrcpy 3.0.0, which needs its own packages
+
+Solve = Callable[[MrcProblem], float]
+
+
+def run(quick: bool) -> pd.DataFrame:
+    """Time generation against whole linear programs, in turn, each solve in its own process.
+
+    Sets that are not at hand are left out; so is a peer that finds no solution within
+    600 s or 6 GB, whose row then has the text "no solution" and no ratio.
+
+    Parameters
+    ----------
+    quick : bool
+        Small sizes, seconds instead of an hour.
+
+    Returns
+    -------
+    DataFrame
+        Columns comparison, size, ours_seconds, peer_seconds, ratio, ours_peak_mb,
+        peer_peak_mb. Seconds are CPU seconds of one thread.
+    """
+    rows: list[dict[str, object]] = []
+    for case in _cases(quick):
+        try:
+            problem = problem_of(**case["data"])
+        except DataError:
+            continue
+        rows += [_row(case["label"], problem, ours, peer) for ours, peer in case["pairs"]]
+    rows.append(_mrcpy(quick))
+    return pd.DataFrame(rows)
+
+
+def problem_of(
+    name: str,
+    *,
+    fourier: int = 0,
+    scaled: bool = False,
+    lambda_0: float = 0.01,
+    n: int = 0,
+    classes: int = 0,
+    per_class: int = 0,
+    text: bool = False,
+) -> MrcProblem:
+    """Training fold 0 (80%, stratified) of a data set as a minimax risk problem.
+
+    Parameters
+    ----------
+    name : str
+        Data set of the registry.
+    fourier : int
+        Number of random Fourier features; 0 keeps the columns.
+    scaled : bool
+        Standardise the columns.
+    lambda_0 : float
+    n : int
+        Number of samples, drawn in the classes' shares; 0 keeps the fold.
+    classes, per_class : int
+        Keep the first classes, and so many samples of each; 0 keeps all.
+    text : bool
+        Logarithm of counts, rows of length one, unused columns dropped.
+    """
+    data = load_dataset(name)
+    X, y = data.X_train, np.unique(data.y_train, return_inverse=True)[1]
+    if classes:
+        X, y = X[y < classes], y[y < classes]
+    if per_class:
+        rows = np.concatenate([np.flatnonzero(y == c)[:per_class] for c in range(y.max() + 1)])
+        X, y = X[rows], y[rows]
+    elif not text:
+        size = n if n else 0.8
+        X, _, y, _ = train_test_split(X, y, train_size=size, stratify=y, random_state=0)
+    if text:
+        X = _log_rows(sp.csr_array(X))
+    if scaled:
+        X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
+    if fourier:
+        gamma = 1.0 / (X.shape[1] * X.var())
+        X = FourierFeatures.draw(X.shape[1], fourier, gamma, np.random.RandomState(0))(X)
+    return make_problem(hstack_ones(X), y, int(y.max()) + 1, lambda_0, unique_rows(X))
+
+
+def _log_rows(X: sp.csr_array) -> sp.csr_array:
+    X = sp.csr_array(X[:, np.flatnonzero(np.asarray((X != 0).sum(axis=0)).ravel())], dtype=float)
+    X.data = np.log1p(X.data)
+    length = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    return sp.csr_array(sp.diags_array(1.0 / np.where(length > 0, length, 1.0)) @ X)
+
+
+def _cases(quick: bool) -> list[dict[str, Any]]:
+    """The comparisons: label, data and pairs (ours, peer)."""
+    whole = ("lp highs", "lp highs-ipm")
+    cbc = ("lp cbc-mps", "lp cbc")
+    if quick:
+        return [
+            _case(
+                "letter, 2 of 26",
+                {"name": "letter", "classes": 2, "fourier": 40},
+                [("ccg highs", "lp highs"), ("ccg cbc", "lp cbc"), ("ccg highs", "linprog")],
+            ),
+            _case(
+                "letter, 6 of 26",
+                {"name": "letter", "classes": 6, "per_class": 40},
+                [("ccg highs", "lp highs"), ("compact ipm", "compact highs")],
+            ),
+        ]
+    both = [("ccg highs", p) for p in (*whole, "linprog")] + [("ccg cbc", p) for p in cbc]
+    tight = [("ccg highs 1e-6", p) for p in whole]
+    frontier = [("auto", "lp highs-ipm"), ("auto", "ccg highs")]
+    many = [("ccg highs", "compact highs-ipm"), ("compact ipm", "compact highs-ipm")]
+    cases = [
+        _case("pulsar raw Fourier 400", {"name": "pulsar", "fourier": 400}, both + tight),
+        _case("house16 raw Fourier 400", {"name": "house16", "fourier": 400}, both + tight),
+        _case(
+            "house16 scaled Fourier 400",
+            {"name": "house16", "fourier": 400, "scaled": True},
+            [("auto", "lp highs-ipm"), ("ccg highs", "lp highs-ipm")],
+        ),
+        _case(
+            "optdigits, 8 classes",
+            {"name": "optdigits", "classes": 8, "n": 150},
+            [("ccg highs", "lp highs"), ("compact ipm", "lp highs-ipm")],
+        ),
+        _case(
+            "letter, 8 classes",
+            {"name": "letter", "classes": 8, "n": 150},
+            [("ccg highs", "lp highs"), ("compact ipm", "lp highs-ipm")],
+        ),
+        _case("satellite, 6 classes", {"name": "satellite", "scaled": True}, many),
+        _case("optdigits, 10 classes", {"name": "optdigits"}, many),
+        _case("letter, 26 classes", {"name": "letter"}, [("ccg highs", "")]),
+        _case(
+            "satellite Fourier 400",
+            {"name": "satellite", "fourier": 400, "scaled": True},
+            [("auto", "")],
+        ),
+        _case("optdigits Fourier 400", {"name": "optdigits", "fourier": 400}, [("auto", "")]),
+    ]
+    for n in (2500, 5000, 10_000, 18_000):
+        data = {"name": "house16", "fourier": 400, "n": n}
+        cases.append(_case(f"growth, house16 n={n}", data, [("ccg highs", "lp highs-ipm")]))
+    for lambda_0 in (0.1, 0.05, 0.03, 0.01):
+        data = {"name": "comp_vs_sci", "text": True, "lambda_0": lambda_0}
+        pairs = frontier if lambda_0 > 0.04 else frontier[:1]
+        cases.append(_case(f"comp_vs_sci lambda_0={lambda_0:g}", data, pairs))
+    return cases
+
+
+def _case(label: str, data: dict[str, Any], pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    return {"label": label, "data": data, "pairs": pairs}
+
+
+def _row(label: str, problem: MrcProblem, ours: str, peer: str) -> dict[str, object]:
+    """Both in turn; a long peer once."""
+    our_runs, peer_runs = [], []
+    for _ in range(REPEATS):
+        our_runs.append(run_apart(lambda: _solve(problem, ours), LIMIT))
+        if peer and not (peer_runs and peer_runs[0].seconds > LONG):
+            peer_runs.append(run_apart(lambda: _solve(problem, peer), LIMIT))
+        if our_runs[0].seconds > LONG:
+            break
+    mine, other = _median(our_runs), _median(peer_runs)
+    lost = "" if not peer or np.isfinite(other.seconds) else " (no solution)"
+    against = f" against {peer}{lost}" if peer else ""
+    return {
+        "comparison": f"{label}: {ours}{against}",
+        "size": f"n={problem.phi.n_samples} m={problem.phi.n_features} |Y|={problem.n_classes}",
+        "ours_seconds": mine.seconds,
+        "peer_seconds": other.seconds,
+        "ratio": other.seconds / mine.seconds,
+        "ours_peak_mb": mine.peak_mb,
+        "peer_peak_mb": other.peak_mb,
+    }
+
+
+def _median(runs: list[Run]) -> Run:
+    good = [r for r in runs if np.isfinite(r.seconds)]
+    if not good:
+        return Run(np.nan, np.nan, np.nan)
+    seconds, peaks = [r.seconds for r in good], [r.peak_mb for r in good]
+    return Run(float(np.median(seconds)), float(np.median(peaks)), good[0].value)
+
+
+def _solve(problem: MrcProblem, what: str) -> float:
+    """Minimax risk by the method of that name: "ccg highs 1e-6", "lp cbc", "auto", ..."""
+    if what == "linprog":
+        return _linprog(problem)
+    if what == "auto":
+        what = " ".join(choose(problem, "auto", "auto"))
+    method, solver, *rest = what.split()
+    if method == "lp":
+        return solve_full_lp(problem, solver, LIMIT, 6000.0).risk
+    if method == "compact" and solver != "ipm":
+        return solve_compact(problem, solver, LIMIT, 6000.0).risk
+    if method == "compact":
+        return solve_interior(problem, 1e-6, LIMIT).risk
+    psi = problem.phi.psi
+    options = CcgOptions(
+        eps_1=float(rest[0]) if rest else 1e-2,
+        n_max=100,
+        max_rounds=1000,
+        seconds=LIMIT,
+        grow_features=sp.issparse(psi) and psi.shape[1] > MANY_FEATURES,
+    )
+    return solve_ccg(problem, MASTERS[solver], options).risk
+
+
+def _linprog(problem: MrcProblem) -> float:
+    """The primal (6) as a user would hand it to SciPy."""
+    samples, subsets = all_constraints(problem)
+    rows = problem.phi.rows(samples, subsets)
+    A = np.hstack([rows, -rows, -np.ones((len(rows), 1))])
+    cost = np.concatenate([problem.lam - problem.tau, problem.lam + problem.tau, [1.0]])
+    bounds = [(0, None)] * (2 * rows.shape[1]) + [(None, None)]
+    done = linprog(cost, A, 1.0 / subsets.sum(axis=1) - 1.0, bounds=bounds, method="highs")
+    if done.status != 0:
+        raise SolverError(f"scipy.optimize.linprog: {done.message}")
+    return float(done.fun)
+
+
+def _mrcpy(quick: bool) -> dict[str, object]:
+    """mrcpy's own generation, in the interpreter that MARGINLAB_MRCPY_PYTHON names."""
+    row: dict[str, object] = dict.fromkeys(
+        ("ours_seconds", "peer_seconds", "ratio", "ours_peak_mb", "peer_peak_mb"), np.nan
+    )
+    row["size"] = ""
+    python = os.environ.get(MRCPY)
+    if not python:
+        return row | {"comparison": f"mrcpy 3.0.0: skipped, {MRCPY} is not set"}
+    data = {"name": "letter", "classes": 2} if quick else {"name": "letter", "classes": 6}
+    problem = problem_of(**data)
+    ours = run_apart(lambda: _solve(problem, "ccg highs"), LIMIT)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "problem.npz"
+        np.savez(file, psi=problem.phi.psi, tau=problem.tau, lam=problem.lam, k=problem.n_classes)
+        seconds, reason = _peer_seconds(python, file)
+    size = f"n={problem.phi.n_samples} m={problem.phi.n_features} |Y|={problem.n_classes}"
+    if not np.isfinite(seconds):
+        return row | {"comparison": f"mrcpy 3.0.0: no answer ({reason})", "size": size}
+    return row | {
+        "comparison": "ccg highs against mrcpy 3.0.0's generation",
+        "size": size,
+        "ours_seconds": ours.seconds,
+        "peer_seconds": seconds,
+        "ratio": seconds / ours.seconds,
+        "ours_peak_mb": ours.peak_mb,
+    }
+
+
+def _peer_seconds(python: str, file: Path) -> tuple[float, str]:
+    script = Path(__file__).with_name("mrcpy_peer.py")
+    try:
+        done = subprocess.run(
+            [python, str(script), str(file)],
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+            env={**os.environ, "PYTHONPATH": ""},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return np.nan, type(error).__name__
+    if done.returncode != 0:
+        print(done.stderr, file=sys.stderr)
+        return np.nan, (done.stderr.strip().splitlines() or ["no message"])[-1][:120]
+    return float(done.stdout.split()[-1]), ""

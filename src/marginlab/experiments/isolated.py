@@ -1,0 +1,82 @@
+"""A call in a process of its own: CPU seconds and peak memory, solvers included."""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import os
+import resource
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Run", "run_apart"]
+
+
+class Run(NamedTuple):
+    """What one run cost; ``seconds`` is NaN when there was no answer."""
+
+    seconds: float
+    peak_mb: float
+    value: float
+
+
+def run_apart(call: Callable[[], float], limit: float) -> Run:
+    """Run ``call`` in a forked process.
+
+    Parameters
+    ----------
+    call : callable
+        Returns a number.
+    limit : float
+        Wall seconds after which the process is ended.
+
+    Returns
+    -------
+    Run
+        CPU seconds of the process and its children, and the growth of its memory in
+        MB (what compiled solvers allocate is seen; a child's memory is added).
+    """
+    context = mp.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_inside, args=(call, sender))
+    process.start()
+    sender.close()
+    try:
+        answer = receiver.recv() if receiver.poll(2.0 * limit) else None
+    except EOFError:  # the process died, for instance of too little memory
+        answer = None
+    if answer is None:
+        process.terminate()
+    process.join()
+    return Run(*answer) if answer else Run(np.nan, np.nan, np.nan)
+
+
+def _inside(call: Callable[[], float], sender: Connection) -> None:
+    before = _resident("VmRSS")
+    # Peak memory counts from here on (Linux).
+    Path("/proc/self/clear_refs").write_text("5")
+    start = _cpu()
+    try:
+        value = float(call())
+    except Exception as error:
+        print(f"no answer: {error}")
+        sender.send((np.nan, np.nan, np.nan))
+        return
+    seconds = _cpu() - start
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    sender.send((seconds, _resident("VmHWM") - before + children, value))
+
+
+def _cpu() -> float:
+    stamp = os.times()
+    return stamp.user + stamp.system + stamp.children_user + stamp.children_system
+
+
+def _resident(field: str) -> float:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return float(line.split()[1]) / 1024
+    return float("nan")
