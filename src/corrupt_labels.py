@@ -1,6 +1,6 @@
 """Corrupted label vectors of one data set and direction of attack."""
 
-from marginlab.experiments.subsvms_uci import corrupt
+from marginlab.experiments.corruption import corrupt
 from marginlab.job import job
 
 with job(snakemake):

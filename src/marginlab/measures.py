@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata
 
 from marginlab.errors import UserError
 
@@ -59,6 +58,8 @@ def auc(y: ArrayLike, scores: ArrayLike) -> float:
     scores : array-like of shape (n,)
         Larger means more positive.
     """
+    from scipy.stats import rankdata  # takes half a second to import; many callers do without
+
     true, values = _pair(y, scores)
     positive = _positives(true)
     n_positive = int(positive.sum())

@@ -12,20 +12,18 @@ from numpy.typing import NDArray
 
 from marginlab.datasets import Dataset, read_prepared
 from marginlab.errors import DataError
+from marginlab.experiments.corruption import CLEAN, corrupt
 from marginlab.files import write_npz
 from marginlab.measures import accuracy, auc, bac, sif
-from marginlab.noise import flip_labels
 from marginlab.progress import progress
 from marginlab.results import Results
-from marginlab.seeds import int_seed, rng
+from marginlab.seeds import int_seed
 from marginlab.subsvms import SubSVMs
 from marginlab.svm.kernels import rbf_blocks, rbf_gram, resolve_gamma
 from marginlab.svm.newton import train_l2
 
 __all__ = ["CLEAN", "correct_dataset", "corrupt", "read_noise", "run_growth", "setting_name"]
 
-#: Name of the uncorrupted setting, in file names and tables.
-CLEAN = "clean"
 # The retrained SVM starts from the points the vote was least sure of.
 _UNSURE = 0.35
 
@@ -33,38 +31,6 @@ _UNSURE = 0.35
 def setting_name(alpha: str | float) -> str:
     """How tables name a direction of attack: "clean" or "alpha=0.5"."""
     return CLEAN if alpha == CLEAN else f"alpha={float(alpha)}"
-
-
-def corrupt(
-    data: str | Path, out: str | Path, *, alpha: str, rho: float, repeats: int, seed: int
-) -> None:
-    """Write the corrupted label vectors of one data set and direction.
-
-    Parameters
-    ----------
-    data : path
-        Prepared data set.
-    out : path
-        ``y_noisy`` of shape (repeats, n), one row for "clean"; ``y_clean`` of shape (n,).
-    alpha : str
-        Direction of attack as a number in text, or "clean".
-    rho : float
-        Errors as a share of the minority class.
-    repeats : int
-        Number of corruptions.
-    seed : int
-        The run's base seed.
-    """
-    dataset = read_prepared(data)
-    y, name = dataset.y_train, dataset.meta["name"]
-    if alpha == CLEAN:
-        noisy = y[None, :]
-    else:
-        axes = ("noise", name, f"alpha={float(alpha)}", f"rho={float(rho)}")
-        noisy = np.stack(
-            [flip_labels(y, rho, float(alpha), rng(seed, *axes, k)) for k in range(repeats)]
-        )
-    write_npz(out, y_noisy=noisy.astype(np.int8), y_clean=y.astype(np.int8))
 
 
 def read_noise(path: str | Path) -> NDArray[np.int64]:
