@@ -19,6 +19,8 @@ from marginlab.commands import doctor
 from marginlab.commands.console import plain, rows_text
 from marginlab.commands.evaluate import paired_error, verdict
 from marginlab.commands.parser import build_parser
+from marginlab.seeds import int_seed
+from marginlab.subsvms import SubSVMs
 
 ROOT = Path(__file__).resolve().parents[2]
 CUSTOMERS = "examples/customers.csv"
@@ -198,6 +200,19 @@ def test_correct_writes_the_corrected_file_and_the_votes(run, tmp_path):
     assert (rows["changed"] == (before["outcome"] != after["outcome"])).all()
     assert rows["share"].between(0.5, 1).all()
     assert f"{rows['changed'].sum()} of 500 labels changed" in text
+
+
+def test_correct_gives_the_votes_of_the_estimator(run, tmp_path):
+    votes = tmp_path / "votes.csv"
+    run("correct", CUSTOMERS, *READ, *QUICK, "--seed", "3", "--votes", votes)
+    frame = pd.read_csv(CUSTOMERS)
+    X = pd.get_dummies(frame.drop(columns=["outcome", "confidence"]), dtype=float).to_numpy()
+    X = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
+    model = SubSVMs(n_svms=60, random_state=int_seed(3, "correct")).fit(X, frame["outcome"])
+    rows = pd.read_csv(votes)
+    assert (rows["corrected"] == model.labels_corrected_).all()
+    share = np.where(rows["corrected"] == "stays", model.votes_, 1 - model.votes_)
+    np.testing.assert_allclose(rows["share"], share, atol=1e-9)
 
 
 def test_correct_is_the_same_twice_and_differs_by_seed(run):
@@ -607,6 +622,9 @@ def test_progress_shows_on_a_terminal_only(run, monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal)
     assert main([*args, "--max-rows", "100"]) == 0
     assert "simulations: " in terminal.getvalue()
+    assert main(["bound", TRUSTED, "--label", "outcome", "--categorical"]) == 0
+    assert "fitting on 400 rows ...\r" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[K")
     quiet = Terminal()
     monkeypatch.setattr(sys, "stderr", quiet)
     assert main([*args, "--max-rows", "100", "--quiet"]) == 0

@@ -42,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
     X, scaler = scale_features(table, args.scale, console)
     model = _estimator(args, X.shape[1])
     start = time.perf_counter()
-    model.fit(X, table.labels)
+    with console.busy(f"fitting on {X.shape[0]} rows"):
+        model.fit(X, table.labels)
     seconds = time.perf_counter() - start
     values: dict[str, Any] = {
         "file": table.source,

@@ -8,6 +8,7 @@ import math
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -48,6 +49,19 @@ class Console:
     def progress(self, items: Iterable[Item], label: str) -> Iterator[Item]:
         """Yield items; a bar on a terminal, nothing otherwise."""
         return progress(items, label) if self.shows_progress else iter(items)
+
+    @contextmanager
+    def busy(self, what: str) -> Iterator[None]:
+        """A line on a terminal while a step runs that cannot count its work."""
+        if self.shows_progress:
+            sys.stderr.write(f"{what} ...")
+            sys.stderr.flush()
+        try:
+            yield
+        finally:
+            if self.shows_progress:
+                sys.stderr.write("\r\x1b[K")
+                sys.stderr.flush()
 
     def result(self, values: dict[str, Any], text: str) -> None:
         """Print a command's result: one JSON object with --json, text otherwise."""

@@ -108,15 +108,16 @@ def _add_test(
 
     trusted = load_second(args.test, args, table, classes)
     minority = minority_label(table.labels)
-    values["check"], words = on_trusted_labels(
-        X,
-        _signs(table.labels, minority),
-        scaler.apply(trusted.X),
-        _signs(trusted.labels, minority),
-        args,
-        _estimator(args),
-        console,
-    )
+    with console.busy("fitting and testing four classifiers"):
+        values["check"], words = on_trusted_labels(
+            X,
+            _signs(table.labels, minority),
+            scaler.apply(trusted.X),
+            _signs(trusted.labels, minority),
+            args,
+            _estimator(args),
+            console,
+        )
     text += ["", words]
 
 
@@ -130,7 +131,8 @@ def _add_correction(
     console: Console,
 ) -> None:
     start = time.perf_counter()
-    model = _estimator(args).fit(X, table.labels)
+    with console.busy(f"training {args.n_svms} SVMs and counting votes on {X.shape[0]} rows"):
+        model = _estimator(args).fit(X, table.labels)
     seconds = time.perf_counter() - start
     corrected, votes = np.asarray(model.labels_corrected_), np.asarray(model.votes_)
     rows = _vote_table(table.labels, corrected, votes, classes)
