@@ -39,7 +39,8 @@ class Console:
     def note(self, text: str) -> None:
         """A remark for the user, silenced by --quiet."""
         if not self._quiet:
-            sys.stderr.write(f"note: {text}\n")
+            clear = "\r\x1b[K" if self.shows_progress else ""
+            sys.stderr.write(f"{clear}note: {text}\n")
 
     @property
     def shows_progress(self) -> bool:
