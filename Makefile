@@ -56,5 +56,17 @@ lint: .venv ## ruff, mypy, snakefmt, snakemake --lint
 docs: .venv ## fill the documentation's tables, figures and references from the full run
 	"$(BIN)/python" docs/make_docs.py
 
+bench: .venv ## time every part against its peers, one job at a time
+	$(SNAKEMAKE) --cores 1 bench
+	@echo "table: $(CURDIR)/results/paper/tables/bench/time_peers.md"
+
+bench-quick: .venv ## the same with small sizes, under two minutes
+	$(SNAKEMAKE) $(QUICK) --cores 1 bench
+	@echo "table: $(CURDIR)/results/quick/tables/bench/time_peers.md"
+
+slurm-test: .venv ## a tiny run through a Slurm of one node (root; Debian: slurm-wlm munge)
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check "snakemake-executor-plugin-slurm>=1.0"
+	"$(BIN)/python" -m pytest -s tests/workflow/test_slurm.py
+
 clean: ## remove results, figures and Snakemake's records (asks nothing; the data cache stays)
 	rm -rf results figures .snakemake
