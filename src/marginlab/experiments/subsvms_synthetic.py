@@ -16,7 +16,6 @@ from marginlab.noise import flip_labels
 from marginlab.progress import progress
 from marginlab.results import Results
 from marginlab.seeds import int_seed, rng
-from marginlab.subsvms import SubSVMs
 
 __all__ = ["SAMPLINGS", "curves", "method_name", "run_synthetic"]
 
@@ -83,6 +82,8 @@ def _accuracies(
     state: int,
     settings: Mapping[str, Any],
 ) -> NDArray[np.float64]:
+    from marginlab.subsvms import SubSVMs  # a second that the jobs that only draw do without
+
     model = SubSVMs(
         n_svms=stops[-1],
         sample_size=settings["sample_size"],
