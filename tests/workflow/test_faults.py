@@ -76,7 +76,8 @@ def test_blanks_and_other_letters_in_every_path(tmp_path):
     for name in ("rules", "config", "src"):
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, clone / name, ignore=ignore)
-    shutil.copy2(ROOT / "Snakefile", clone / "Snakefile")
+    for name in ("Snakefile", "environment.yml"):
+        shutil.copy2(ROOT / name, clone / name)
     run = Tiny(clone)
     run.make(*ONE_CORE, MRC, env={"TMPDIR": str(scratch)}, snakefile=clone / "Snakefile")
     table = (clone / MRC).read_text()

@@ -24,10 +24,10 @@ def test_a_killed_run_resumes_to_the_same_bytes(reference, tiny):
         tiny.wait_for(process, f"results/tiny/{log}")
         tiny.kill(process)
         assert not (tiny.results / table).exists(), "the stage was over before the kill"
-        # The lock that a killed run leaves behind is told, with the remedy.
-        code, output = tiny.run("--cores", "1", "--", f"results/tiny/{table}")
-        assert code != 0
-        assert "--unlock" in output
+        if (log, table) == STAGES[0]:  # the lock that a killed run leaves is told with its remedy
+            code, output = tiny.run("--cores", "1", "--", f"results/tiny/{table}")
+            assert code != 0
+            assert "--unlock" in output
         tiny.make("--unlock")
     tiny.make("--cores", "1", "--rerun-incomplete", "--", *TARGETS)
     assert differences(reference.results, tiny.results) == []
