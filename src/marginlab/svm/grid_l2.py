@@ -25,6 +25,7 @@ Floats = NDArray[np.float32]
 _FORCING = 0.2  # a Newton system is solved to this part of the residual it starts from
 _PATIENCE = 12  # steps of conjugate gradients before a factorisation is thought of
 _REFRESHES = 4  # times that a solution refused by its certificate is taken up again
+_STALL = 40  # steps of conjugate gradients on one linear system
 _BLOCK = 1024
 _SINGLE = 8  # direct steps of an SVM in float32; later ones are in float64
 _PATH = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0)
@@ -217,7 +218,8 @@ class _State:
         self.bias, self.rho, self.penalty, self.residual = np.zeros((4, shape[0]))
         counts = np.zeros((5, shape[0]), np.int64)
         self.active, self.steps, self.factorisations, self.spent, self.tries = counts
-        self.direct = np.zeros(shape[0], bool)
+        self.inner = np.zeros(shape[0], np.int64)
+        self.direct, self.refreshed = np.zeros((2, shape[0]), bool)
         self.done = np.zeros(shape[0], bool)
         self._restart(np.arange(shape[0]))
 
@@ -243,6 +245,8 @@ class _State:
         self.values[rows] = (decisions[rows] - self.bias[rows, None]).astype(np.float32)
         self.done[rows] = False
         self.spent[rows], self.tries[rows] = 0, 0
+        self.direct[rows] = self.refreshed[rows]
+        self.refreshed[rows] = True
         self._restart(rows)
 
     def continuation(
@@ -284,10 +288,14 @@ class _State:
             rows, block, block @ self.matrix, a["grad"], a["direction"], a["product"],
             a["weight"], self.scale, a["d"], a["kd"], self.rho, goal,
         )  # fmt: skip
+        self.inner[rows] += 1
         switch = self._worth_factoring(rows)
         self.direct[rows[switch]] = True
-        ready |= switch
+        # close to the end and no nearer for long: float32's limit
+        stalled = (self.residual[rows] <= 10 * tol) & (self.inner[rows] >= _STALL)
+        ready |= switch | stalled
         self._move(rows[ready], shifts[ready], tol)
+        self.done[rows] |= stalled
 
     def _direct_step(self, row: np.intp, tol: float) -> None:
         weight, f = self.arrays["weight"][row], self.values[row] + np.float32(self.bias[row])
@@ -321,6 +329,7 @@ class _State:
         self.done[rows] = self.residual[rows] <= tol
 
     def _restart(self, rows: NDArray[np.intp]) -> None:
+        self.inner[rows] = 0
         a = self.arrays
         restart_rows(
             rows, self.beta, self.values, self.positive, self.negative, self.bias, self.scale,
