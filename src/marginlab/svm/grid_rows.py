@@ -19,8 +19,7 @@ __all__ = ["advance_rows", "restart_rows", "search_rows"]
 def _best_bias(v, p, m, b):  # type: ignore[no-untyped-def]
     """Bias that minimises the loss for given K beta: Newton on a monotone function."""
     for _ in range(60):
-        slope = np.float32(0.0)
-        gradient = np.float32(0.0)
+        slope, gradient = 0.0, 0.0  # summed in float64
         shift = np.float32(b)
         for i in range(v.size):
             f = v[i] + shift
@@ -72,7 +71,7 @@ def _slope(v, p, m, b, kd, db, t, linear, quadratic):  # type: ignore[no-untyped
     """First and second derivative of the objective at a step t along (d, db)."""
     first, second = linear + t * quadratic, quadratic
     shift, step = np.float32(b + t * db), np.float32(t)
-    g, h = np.float32(0), np.float32(0)
+    g, h = 0.0, 0.0
     bias_step = np.float32(db)
     for i in range(v.size):
         move = kd[i] + bias_step
