@@ -53,6 +53,22 @@ def test_line_ends_blanks_and_remarks(text):
     np.testing.assert_array_equal(y, [1, -1])
 
 
+@pytest.mark.parametrize("size", [59, 60, 61, 71, 300])
+def test_numbers_of_any_length_are_read_whole(size):
+    text = f"{'7' * size} 1:0.{'0' * size}25 2:{'1' * size}.5e-{size - 1}"
+    X, y = parse_libsvm(text.encode())
+    label, small, near_one = (float(part.split(":")[-1]) for part in text.split())
+    assert y.tolist() == [label]
+    assert X.toarray().tolist() == [[small, near_one]]
+
+
+def test_what_is_too_small_for_a_double_is_not_stored():
+    X, _ = parse_libsvm(b"1 1:2 2:-2e-361 3:4\n-1 1:1e-400\n")
+    assert X.toarray().tolist() == [[2, 0, 4], [0, 0, 0]]
+    assert X.nnz == 2
+    assert X.indptr.tolist() == [0, 2, 2]
+
+
 def test_zeros_that_are_spelled_out_are_not_stored():
     X, _ = parse_libsvm(b"1 1:0 2:5 3:-0.0\n")
     assert X.nnz == 1

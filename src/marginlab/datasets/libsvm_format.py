@@ -92,6 +92,8 @@ def parse_libsvm(
     width = n_features if n_features is not None else widest
     X = sparse.csr_matrix((values, indices, indptr), shape=(labels.size, width), copy=False)
     X.has_sorted_indices = X.has_canonical_format = True
+    if not values.all():  # the scanner leaves out zeros, but not what is too small for a double
+        X.eliminate_zeros()
     return X, labels
 
 
@@ -181,7 +183,7 @@ def _fill_long(
 ) -> None:
     """Give numbers of many digits or large powers to Python's correctly rounded float."""
     for slot, start in zip(slots.tolist(), starts.tolist(), strict=True):
-        value = float(_token(data, start))
+        value = float(_whole_token(data, start))
         if not math.isfinite(value):
             line = data.count(b"\n", 0, start) + 1
             raise DataError(
@@ -194,9 +196,14 @@ def _fill_long(
             values[slot] = value
 
 
-def _token(data: bytes, start: int) -> str:
+def _token(data: bytes, start: int, longest: int = 60) -> str:
+    # The start of a token is enough for a message.
+    return _whole_token(data[start : start + longest], 0)
+
+
+def _whole_token(data: bytes, start: int) -> str:
     end = start
-    while end < len(data) and data[end] not in _TOKEN_END and end - start < 60:
+    while end < len(data) and data[end] not in _TOKEN_END:
         end += 1
     return data[start:end].decode("ascii", errors="replace")
 
