@@ -57,6 +57,13 @@ def test_generation_reaches_the_optimum(master, k, sparse):
     assert tight.risk == pytest.approx(optimum, abs=2e-6)
 
 
+@pytest.mark.parametrize("master", MASTERS)
+def test_generation_ends_where_rounding_begins(master):
+    problem = problem_of(5, k=3)
+    result = solve_ccg(problem, MASTERS[master], CcgOptions(eps_1=0.0, n_max=10))
+    assert result.risk == pytest.approx(solve_compact(problem).risk, abs=1e-6)
+
+
 @pytest.mark.parametrize("solver", ["highs-ipm", "cbc", "cbc-mps"])
 @pytest.mark.parametrize("k", [2, 3])
 def test_full_and_compact_programs_agree_on_every_solver(solver, k):

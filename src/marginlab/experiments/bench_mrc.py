@@ -187,7 +187,8 @@ def _case(label: str, data: dict[str, Any], pairs: list[tuple[str, str]]) -> dic
 
 def _row(label: str, problem: MrcProblem, ours: str, peer: str) -> dict[str, object]:
     """Both in turn; a long peer once."""
-    our_runs, peer_runs = [], []
+    our_runs: list[Run] = []
+    peer_runs: list[Run] = []
     for _ in range(REPEATS):
         our_runs.append(run_apart(lambda: _solve(problem, ours), LIMIT))
         if peer and not (peer_runs and peer_runs[0].seconds > LONG):
@@ -262,8 +263,7 @@ def _mrcpy(quick: bool) -> dict[str, object]:
     python = os.environ.get(MRCPY)
     if not python:
         return row | {"comparison": f"mrcpy 3.0.0: skipped, {MRCPY} is not set"}
-    data = {"name": "letter", "classes": 2} if quick else {"name": "letter", "classes": 6}
-    problem = problem_of(**data)
+    problem = problem_of("letter", classes=2 if quick else 6)
     ours = run_apart(lambda: _solve(problem, "ccg highs"), LIMIT)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "problem.npz"

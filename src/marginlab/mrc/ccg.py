@@ -24,6 +24,7 @@ __all__ = ["CcgOptions", "MasterFactory", "solve_ccg"]
 
 MasterFactory = Callable[[Matrix, np.ndarray, np.ndarray, np.ndarray], Master]
 RISE = 1e-9  # R must have risen by this much before constraints are dropped again
+ROUNDING = 1e-6  # violation of a known constraint that is the solver's rounding
 MIN_AGE = 3  # rounds a constraint stays before it may be dropped
 SETTLED = 0.02  # rise of R^k a round, in units of eps_1, that still counts
 MAX_STALLS = 3  # rounds without a rise after which nothing is dropped any more
@@ -132,9 +133,10 @@ class _Generation:
         candidates = self._violated(maxima + 1.0 - solution.nu, solution.risk)
         fresh = self._fresh(candidates, scores)
         columns = self._new_features(residual)
-        if len(candidates) == 0 and len(columns) == 0:
+        nothing_new = len(fresh[0]) == 0 and len(columns) == 0
+        if nothing_new and (len(candidates) == 0 or violation <= ROUNDING):
             return MrcResult(mu, solution.risk, lower, upper, dual_violation, self.history.frame())
-        if len(fresh[0]) == 0 and len(columns) == 0:
+        if nothing_new:
             raise SolverError(
                 f"constraints already in the restricted problem are violated by {violation:.3g}, "
                 "more than eps_1: the solver cannot reach this accuracy; raise eps_1"
@@ -150,7 +152,7 @@ class _Generation:
         run ends, violations of a tenth of eps_1 are generated too, until R^k no
         longer rises by SETTLED eps_1 a round.
         """
-        eps = self.options.eps_1
+        eps = max(self.options.eps_1, 1e-9)
         candidates = np.flatnonzero(violations >= eps)
         if len(candidates) == 0:
             rising = risk - self.last_risk > SETTLED * eps

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from marginlab.mrc.estimates import MrcProblem
+from marginlab.mrc.features import Matrix
 from marginlab.mrc.history import Clock, History, MrcResult
 from marginlab.mrc.oracle import most_violated_subsets, sample_maximum
 
@@ -99,7 +100,7 @@ class _Products:
         self.problem = problem
         psi = problem.phi.psi
         self.psi = psi
-        self.by_column = sp.csc_array(psi) if sp.issparse(psi) else np.ascontiguousarray(psi.T)
+        self.by_column: Matrix = sp.csc_array(psi) if sp.issparse(psi) else np.ascontiguousarray(psi.T)
         self.signs = np.zeros(problem.phi.n_features)
         self.signs_image = np.zeros((psi.shape[0], problem.phi.labels.n_blocks))
         self.tau_image = self.of(problem.tau)
