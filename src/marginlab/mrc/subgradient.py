@@ -100,7 +100,9 @@ class _Products:
         self.problem = problem
         psi = problem.phi.psi
         self.psi = psi
-        self.by_column: Matrix = sp.csc_array(psi) if sp.issparse(psi) else np.ascontiguousarray(psi.T)
+        self.by_column: Matrix = (
+            sp.csc_array(psi) if sp.issparse(psi) else np.ascontiguousarray(psi.T)
+        )
         self.signs = np.zeros(problem.phi.n_features)
         self.signs_image = np.zeros((psi.shape[0], problem.phi.labels.n_blocks))
         self.tau_image = self.of(problem.tau)
