@@ -11,6 +11,7 @@ claims P     claims of part P with our evidence        tables P      all tables 
 figures P    all figures of part P                     settings P    its section of config.yaml
 rules FILE   the rules of rules/FILE.smk               deviations P  its register of deviations
 compare N    results/<run>/compare/N.md         help C        what marginlab C --help prints
+scale        jobs, times, memory by rule; time on more cores
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from api_reference import render  # noqa: E402
 
 from marginlab.commands.parser import build_parser  # noqa: E402
 from marginlab.config import read_yaml  # noqa: E402
+from marginlab.experiments.run_scale import render_scale  # noqa: E402
 from marginlab.files import atomic_path, write_text  # noqa: E402
 
 _BLOCK = re.compile(r"(<!-- begin: (\w+) ?([\w/-]*) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -79,6 +81,7 @@ class Pages:
             "rules": self._rules,
             "deviations": self._deviations,
             "help": _help,
+            "scale": lambda _: self._scale(),
         }
         if kind not in makers:
             raise SystemExit(f"unknown block {kind!r}; known are {', '.join(makers)}")
@@ -104,6 +107,10 @@ class Pages:
             f"Run `{self.run}`, {made}: {'; '.join(named)}; BLAS {', '.join(blas[:1])}. "
             f"Times are this machine's."
         )
+
+    def _scale(self) -> str:
+        here = (self.results / "benchmarks").is_dir()
+        return render_scale(self.root, self.run) if here else self._missing()
 
     def _claims(self, paper: str) -> str:
         path = self.results / "compare" / f"{paper}_claims.csv"
