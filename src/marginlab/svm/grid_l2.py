@@ -321,9 +321,15 @@ class _State:
 
     def _move(self, rows: NDArray[np.intp], shifts: NDArray[np.float64], tol: float) -> None:
         a = self.arrays
+        # near the solution full steps: the derivative along the line is lost in rounding
+        near = self.residual[rows] <= 10 * tol
+        full, far = rows[near], rows[~near]
+        self.beta[full] += a["d"][full]
+        self.values[full] += a["kd"][full]
+        self.bias[full] += shifts[near]
         search_rows(
-            rows, self.beta, self.values, self.positive, self.negative, self.bias,
-            a["d"], a["kd"], shifts,
+            far, self.beta, self.values, self.positive, self.negative, self.bias,
+            a["d"], a["kd"], shifts[~near],
         )  # fmt: skip
         self._restart(rows)
         self.done[rows] = self.residual[rows] <= tol
