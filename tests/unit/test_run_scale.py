@@ -9,6 +9,7 @@ from marginlab.errors import DataError
 from marginlab.experiments.run_scale import (
     busy_seconds,
     chain,
+    import_seconds,
     project,
     read_jobs,
     render_scale,
@@ -40,7 +41,7 @@ def test_jobs_and_sums_by_rule(results):
     jobs = read_jobs(results)
     assert sorted(jobs["rule"]) == ["draw", "fetch", "fit", "fit", "sum"]
     table = sum_by_rule(jobs).set_index("rule")
-    assert list(table.index)[0] == "fit"
+    assert table.index[0] == "fit"
     assert table.loc["fit", ["jobs", "wall", "longest", "start_up", "memory"]].tolist() == [
         2,
         14.0,
@@ -69,8 +70,13 @@ def test_the_bounds_hold_for_a_schedule_that_leaves_no_core_idle(results):
     assert table.loc[0, "at_least"] <= 13.0 <= table.loc[0, "at_most"]
 
 
+def test_start_up_is_measured():
+    assert 0.0 < import_seconds(("numpy",), 1)["numpy"] < 10.0
+
+
 def test_the_page_and_a_run_that_is_not_there(results, monkeypatch):
     monkeypatch.setattr("marginlab.experiments.run_scale.rule_graph", lambda *_: GRAPH)
+    monkeypatch.setattr("marginlab.experiments.run_scale.MODULES", ("sys",))
     text = render_scale(results.parents[1], "r")
     assert "5 jobs, 0.3 core minutes, run within 0.3 minutes" in text
     assert "| `fit` | 2 | 14.0 | 10.0 | 1.0 | 1000 |" in text

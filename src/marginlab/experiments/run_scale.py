@@ -7,6 +7,7 @@ at most W / p + (1 - 1 / p) P (Graham 1966, "Bounds for certain multiprocessing 
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -19,9 +20,20 @@ import pandas as pd
 
 from marginlab.errors import DataError
 
-__all__ = ["CORES", "chain", "project", "read_jobs", "render_scale", "rule_graph", "sum_by_rule"]
+__all__ = [
+    "CORES",
+    "busy_seconds",
+    "chain",
+    "import_seconds",
+    "project",
+    "read_jobs",
+    "render_scale",
+    "rule_graph",
+    "sum_by_rule",
+]
 
 CORES = (1, 2, 8, 64, 512)
+MODULES = ("sys", "numpy", "pandas", "numba", "matplotlib.pyplot", "sklearn.svm")
 _DONE = re.compile(r"^done in ([\d.]+) s$", re.MULTILINE)
 _NODE = re.compile(r'(\d+)\[label *= *"(\w+)')
 _EDGE = re.compile(r"(\d+) -> (\d+)")
@@ -156,6 +168,21 @@ def project(jobs: pd.DataFrame, graph: Graph, cores: Sequence[int] = CORES) -> p
     return pd.DataFrame(rows, columns=["cores", "at_least", "at_most", "limited_by", "memory"])
 
 
+def import_seconds(modules: Sequence[str], repeats: int = 3) -> dict[str, float]:
+    """CPU seconds that a fresh Python takes to start and import a module: medians."""
+    found = {}
+    for module in modules:
+        spent = []
+        for _ in range(repeats):
+            before = os.times()
+            subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
+            after = os.times()
+            children = (after.children_user, after.children_system)
+            spent.append(sum(children) - before.children_user - before.children_system)
+        found[module] = float(np.median(spent))
+    return found
+
+
 def render_scale(root: str | Path, run: str) -> str:
     """The sizing page's tables for one run, as Markdown."""
     jobs = read_jobs(Path(root) / "results" / run)
@@ -173,6 +200,8 @@ def render_scale(root: str | Path, run: str) -> str:
         _rule_table(sum_by_rule(jobs)),
         _core_table(project(jobs, graph)),
     ]
+    starts = ", ".join(f"`{name}` {value:.1f} s" for name, value in import_seconds(MODULES).items())
+    texts.append(f"CPU time of a fresh Python that imports one module: {starts}.")
     return "\n\n".join(texts)
 
 
@@ -191,7 +220,7 @@ def _rule_table(frame: pd.DataFrame) -> str:
 
 def _core_table(frame: pd.DataFrame) -> str:
     lines = [
-        "| Cores | At least [min] | At most [min] | Limited by | Memory, largest jobs at once [GB] |",
+        "| Cores | At least [min] | At most [min] | Limited by | Largest jobs at once [GB] |",
         "| ---: | ---: | ---: | :--- | ---: |",
     ]
     lines += [
