@@ -19,6 +19,7 @@ from marginlab.commands import doctor
 from marginlab.commands.console import plain, rows_text
 from marginlab.commands.evaluate import paired_error, verdict
 from marginlab.commands.parser import build_parser
+from marginlab.commands.tune import logistic_weights
 from marginlab.seeds import int_seed
 from marginlab.subsvms import SubSVMs
 
@@ -298,6 +299,10 @@ def test_correct_simulates_noise_on_the_users_own_data(run):
     assert [one["alpha"] for one in found["scenarios"]] == [None, 0.0, 1.0]
     untouched, minority, _ = found["scenarios"]
     assert untouched["labels"]["right_before"] == 1.0
+    for one in found["scenarios"]:
+        for given, answer in one["answers"].items():
+            gain = one["bac"]["SubSVMs, majority vote"] - one["bac"][given]
+            assert answer["gain"] == pytest.approx(gain)
     # rho .5 of the 19% who leave
     assert minority["labels"]["right_before"] == pytest.approx(1 - 0.5 * 0.186, abs=0.01)
     assert "In short: SubSVMs" in run("correct", CUSTOMERS, *options, "--quiet")[1]
@@ -355,6 +360,20 @@ def test_tune_with_scores_of_rows_on_a_sample(run, tmp_path, how):
     assert found["rows_for_choosing"] == 200
     assert ("slope A" in found["chosen"]) == (how == "logistic")
     assert run("predict", out, CUSTOMERS)[0] == 0
+
+
+def test_scores_may_have_any_range_and_large_ones_weigh_more(run, tmp_path):
+    path = tmp_path / "percent.csv"
+    frame = pd.read_csv(CUSTOMERS)
+    frame.assign(confidence=100 * frame["confidence"] - 7).to_csv(path, index=False)
+    options = ["--label", "outcome", "--categorical", "--weight", "confidence", *SMALL_GRID]
+    tables = []
+    for file in (CUSTOMERS, path):
+        assert run("tune", file, *options, "--table", tmp_path / "t.csv")[0] == 0
+        tables.append(pd.read_csv(tmp_path / "t.csv"))
+    pd.testing.assert_frame_equal(*tables)
+    weights = logistic_weights(np.array([0.0, 0.5, 1.0]), 4.0, 0.5)
+    np.testing.assert_allclose(weights, 0.01 + 0.99 / (1 + np.exp([2.0, 0.0, -2.0])))
 
 
 def test_bound_saves_and_predicts(run, tmp_path):
