@@ -150,6 +150,14 @@ def test_compressed_files_are_recognised(tmp_path, pack):
     assert y.size == 3
 
 
+def test_an_archive_bomb_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("marginlab.datasets.libsvm_format._MAX_UNPACKED", 1000)
+    for pack in (gzip.compress, bz2.compress, lzma.compress):
+        (tmp_path / "a").write_bytes(pack(b"1 1:1\n" * 1000))
+        with pytest.raises(DataError, match="unpacks to more than 1000 bytes"):
+            read_libsvm(tmp_path / "a")
+
+
 def test_streams_and_standard_input(monkeypatch):
     expected = parse_libsvm(GOOD)[0].toarray()
     for stream in (io.BytesIO(GOOD), io.StringIO(GOOD.decode())):

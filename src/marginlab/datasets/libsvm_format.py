@@ -10,10 +10,12 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import io
 import lzma
 import math
 import sys
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,7 +30,12 @@ __all__ = ["parse_libsvm", "read_libsvm", "values_digest", "write_libsvm"]
 
 _MAX_INDEX = 2**31 - 1
 _TOKEN_END = b" \t\r\n#"
-_OPENERS = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ": lzma.decompress}
+_OPENERS: dict[bytes, Callable[[io.BytesIO], IO[bytes]]] = {
+    b"\x1f\x8b": gzip.open,  # type: ignore[dict-item]
+    b"BZh": bz2.open,
+    b"\xfd7zXZ": lzma.open,
+}
+_MAX_UNPACKED = 4 * 2**30  # bytes; a small archive can hold more than any memory
 _REASONS = {
     scanner.BAD_LABEL: "label {token!r} is not a number; give one numeric label a row",
     scanner.BAD_INDEX: "entry {token!r} has no whole-number index; write it as index:value",
@@ -135,9 +142,16 @@ def _decompress(data: bytes, name: str) -> bytes:
     for magic, opener in _OPENERS.items():
         if data.startswith(magic):
             try:
-                return opener(data)
+                with opener(io.BytesIO(data)) as stream:
+                    unpacked = stream.read(_MAX_UNPACKED + 1)
             except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):
                 raise DataError(f"{name} is a damaged archive; fetch it again") from None
+            if len(unpacked) > _MAX_UNPACKED:
+                raise DataError(
+                    f"{name} unpacks to more than {_MAX_UNPACKED} bytes; if that is right, unpack "
+                    "it yourself and give the text file"
+                )
+            return unpacked
     return data
 
 

@@ -53,18 +53,26 @@ def run_bench(part: str, *, quick: bool, mirror: str = "", cache: str = "") -> p
 def _driver(part: str) -> Callable[[bool], pd.DataFrame]:
     # Each imports its own peers, so a part is imported only when it runs.
     if part == "data":
-        from marginlab.experiments import bench_data as module
-    elif part == "subsvms":
-        from marginlab.experiments import bench_subsvms as module
-    elif part == "grid":
-        from marginlab.experiments import bench_grid as module
-    elif part == "span":
-        from marginlab.experiments import bench_span as module
-    elif part == "mrc":
-        from marginlab.experiments import bench_mrc as module
-    else:
-        raise UserError(f"there is no bench {part!r}; choose data, subsvms, grid, span or mrc")
-    return module.run
+        from marginlab.experiments.bench_data import run as run_data
+
+        return run_data
+    if part == "subsvms":
+        from marginlab.experiments.bench_subsvms import run as run_subsvms
+
+        return run_subsvms
+    if part == "grid":
+        from marginlab.experiments.bench_grid import run as run_grid
+
+        return run_grid
+    if part == "span":
+        from marginlab.experiments.bench_span import run as run_span
+
+        return run_span
+    if part == "mrc":
+        from marginlab.experiments.bench_mrc import run as run_mrc
+
+        return run_mrc
+    raise UserError(f"there is no bench {part!r}; choose data, subsvms, grid, span or mrc")
 
 
 def read_benches(paths: Iterable[str | Path]) -> pd.DataFrame:
