@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from marginlab.numba_cache import ensure_cache_folder
+
 __version__ = "0.1.0"
 
 _HOME = {
@@ -19,6 +21,8 @@ _HOME = {
 }
 
 __all__ = ["MinimaxRiskClassifier", "SpanSearch", "SubSVMs", "WeightedSVC", "__version__"]
+
+ensure_cache_folder()
 
 if TYPE_CHECKING:
     from marginlab.mrc.estimator import MinimaxRiskClassifier

@@ -200,7 +200,7 @@ def test_any_configuration_passes_or_is_one_config_error(config):
 
 
 LAYERS = (
-    ("errors", "seeds", "files", "progress", "results", "provenance", "config"),
+    ("errors", "numba_cache", "seeds", "files", "progress", "results", "provenance", "config"),
     ("job", "tables", "figures"),
     ("datasets", "noise", "measures"),
     ("svm",),

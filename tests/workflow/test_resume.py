@@ -29,7 +29,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(reference, tiny):
             assert code != 0
             assert "--unlock" in output
         tiny.make("--unlock")
-    tiny.make("--cores", "1", "--rerun-incomplete", "--", *TARGETS)
+    tiny.make("--cores", "8", "--rerun-incomplete", "--", *TARGETS)
     assert differences(reference.results, tiny.results) == []
     assert differences(reference.figures, tiny.figures) == []
 
