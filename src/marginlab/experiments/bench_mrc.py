@@ -231,12 +231,14 @@ def _solve(problem: MrcProblem, what: str) -> float:
     if method == "compact":
         return solve_interior(problem, 1e-6, LIMIT).risk
     psi = problem.phi.psi
+    grow = sp.issparse(psi) and psi.shape[1] > MANY_FEATURES
     options = CcgOptions(
         eps_1=float(rest[0]) if rest else 1e-2,
-        n_max=100,
+        n_max=400 if grow else 100,
+        m_max=100,
         max_rounds=1000,
         seconds=LIMIT,
-        grow_features=sp.issparse(psi) and psi.shape[1] > MANY_FEATURES,
+        grow_features=grow,
     )
     return solve_ccg(problem, MASTERS[solver], options).risk
 

@@ -154,7 +154,7 @@ class _Generation:
         """
         eps = max(self.options.eps_1, 1e-9)
         candidates = np.flatnonzero(violations >= eps)
-        if len(candidates) == 0:
+        if len(candidates) == 0 and not self.options.grow_features:
             rising = risk - self.last_risk > SETTLED * eps
             if rising or not self.closing:
                 candidates = np.flatnonzero(violations >= 0.1 * eps)

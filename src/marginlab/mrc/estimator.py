@@ -68,8 +68,11 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
         point ("ccg" and "compact" only).
     eps_1, eps_2 : float, default 1e-2 and 1e-5
         Violations from which constraints and features are generated.
-    n_max, m_max : int, default 100 and 400
-        Most constraints and features generated in a round.
+    n_max : int, optional
+        Most constraints generated in a round; default 100, or 400 if features are
+        generated too.
+    m_max : int, default 100
+        Most features generated in a round.
     max_rounds : int, default 1000
         Most rounds of generation.
     generate_features : bool or "auto", default "auto"
@@ -121,8 +124,8 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
         solver: str = "auto",
         eps_1: float = 1e-2,
         eps_2: float = 1e-5,
-        n_max: int = 100,
-        m_max: int = 400,
+        n_max: int | None = None,
+        m_max: int = 100,
         max_rounds: int = 1000,
         generate_features: bool | str = "auto",
         max_iter: int | None = None,
@@ -275,7 +278,7 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
         options = CcgOptions(
             eps_1=self.eps_1,
             eps_2=self.eps_2,
-            n_max=self.n_max,
+            n_max=(400 if grow else 100) if self.n_max is None else self.n_max,
             m_max=self.m_max,
             max_rounds=self.max_rounds,
             seconds=seconds,
@@ -303,6 +306,8 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
                 raise ConfigError(f"{name}={value!r} must be a number of at least 0.")
         for name in ("n_max", "m_max", "max_rounds"):
             value = getattr(self, name)
+            if name == "n_max" and value is None:
+                continue
             if not isinstance(value, (int, np.integer)) or value < 1:
                 raise ConfigError(f"{name}={value!r} must be a whole number of at least 1.")
         if self.gamma != "1/d" and (isinstance(self.gamma, str) or not self.gamma > 0):

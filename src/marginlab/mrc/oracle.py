@@ -6,6 +6,9 @@ import numpy as np
 
 __all__ = ["cyclic_pick", "most_violated_subsets", "sample_maximum", "violated_features"]
 
+RELATIVE = 0.02  # violation of a feature's dual constraint, in units of its lambda
+ROUNDING = 1e-12
+
 
 def sample_maximum(scores: np.ndarray) -> np.ndarray:
     """Largest (sum_{y in C} s_iy - 1) / |C| over non-empty subsets C, per sample.
@@ -68,7 +71,9 @@ def violated_features(
     active : ndarray of bool, shape (m,)
         Features already in the restricted problem.
     eps_2 : float
-        Violation from which a feature is added.
+        Violation from which a feature is added; a violation of RELATIVE lambda_j
+        counts as well, so that shrinking the weights mends the rest at a small loss
+        (see `marginlab.mrc.certificate.lower_bound`).
     m_max : int
         Largest number of features to add.
 
@@ -79,7 +84,7 @@ def violated_features(
     """
     violation = np.abs(residual) - lam
     violation[active] = -np.inf
-    candidates = np.flatnonzero(violation >= eps_2)
+    candidates = np.flatnonzero(violation >= np.minimum(eps_2, RELATIVE * lam + ROUNDING))
     if len(candidates) > m_max:
         worst = np.argpartition(-violation[candidates], m_max - 1)[:m_max]
         candidates = np.sort(candidates[worst])
