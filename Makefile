@@ -66,7 +66,7 @@ bench-quick: .venv ## the same with small sizes, under two minutes
 
 slurm-test: .venv ## a tiny run through a Slurm of one node (root; Debian: slurm-wlm munge)
 	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check "snakemake-executor-plugin-slurm>=1.0"
-	"$(BIN)/python" -m pytest -s tests/workflow/test_slurm.py
+	MARGINLAB_SLURM_TEST=1 "$(BIN)/python" -m pytest -s tests/workflow/test_slurm.py
 
 clean: ## remove results, figures and Snakemake's records (asks nothing; the data cache stays)
 	rm -rf results figures .snakemake

@@ -28,6 +28,8 @@ FLAGS = [
 @pytest.fixture
 def slurm(tmp_path):
     """A Slurm of one node, gone at the end."""
+    if not os.environ.get("MARGINLAB_SLURM_TEST"):
+        pytest.skip("starts a Slurm on this machine and takes minutes: make slurm-test")
     pytest.importorskip("snakemake_executor_plugin_slurm", reason="needs pip install .[slurm]")
     lacking = [name for name in COMMANDS if not shutil.which(name)]
     if lacking:
