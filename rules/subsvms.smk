@@ -9,7 +9,7 @@ S1_TABLES = [
     "table4_sif",
     "table5_auc",
     "table6_accuracy",
-    "between_alphas_bac",
+    *(["between_alphas_bac"] if set(S1["alphas"]) - {1.0, 0.5, 0.0} else []),
     *(["table2_l1_loss"] if S1["l1_loss"] else []),
     "label_recovery",
     "time_table3",
