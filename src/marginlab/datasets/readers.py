@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 
 from marginlab.datasets.images import read_idx
 from marginlab.datasets.libsvm_format import read_libsvm
 from marginlab.errors import DataError
+
+if TYPE_CHECKING:  # most files are no tables, and their jobs do without the import
+    import pandas as pd
 
 __all__ = ["READERS", "RawPart"]
 
@@ -61,6 +63,8 @@ def _loadtxt(path: Path) -> np.ndarray:
 
 
 def _table(path: Path, **settings: Any) -> pd.DataFrame:
+    import pandas as pd
+
     try:
         return pd.read_csv(path, encoding="utf-8-sig", skipinitialspace=True, **settings)
     except (ValueError, pd.errors.ParserError) as error:
@@ -81,6 +85,8 @@ def _numbers(frame: pd.DataFrame, path: Path) -> np.ndarray:
 
 def _one_hot(frame: pd.DataFrame) -> pd.DataFrame:
     """Text columns become one 0/1 column a value, values in alphabetical order."""
+    import pandas as pd
+
     text = [name for name in frame.columns if not pd.api.types.is_numeric_dtype(frame[name])]
     return pd.get_dummies(frame, columns=text, dtype=np.float64) if text else frame
 
