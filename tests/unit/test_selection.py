@@ -1,0 +1,103 @@
+"""SpanSearch: scikit-learn's checks, GridSearchCV as a peer, ties, score maps, clear errors."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from marginlab.errors import UserError
+from marginlab.selection import SpanSearch
+from marginlab.svm.grid import chains
+from marginlab.svm.weighted import WeightedSVC
+
+GRID = {"C": [0.1, 1.0, 10.0], "gamma": [0.2, 1.0], "class_weight": [{0: 1, 1: 1}, {0: 1, 1: 3}]}
+
+
+def sample(seed=0, n=90):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, (X[:, 0] + 0.8 * rng.normal(size=n) > 0).astype(int), np.exp(rng.normal(size=n))
+
+
+@parametrize_with_checks([SpanSearch(WeightedSVC(), {"C": [0.5, 5.0]})])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("criterion", ["span_rule", "span_bound", "xi_alpha"])
+def test_results_are_those_of_separate_models(criterion):
+    X, y, w = sample()
+    search = SpanSearch(WeightedSVC(), GRID, criterion).fit(X, y, sample_weight=w)
+    assert len(search.results_) == 12
+    for row in search.results_.itertuples():
+        alone = WeightedSVC(**row.params).fit(X, y, sample_weight=w)
+        assert getattr(row, criterion) == pytest.approx(getattr(alone, criterion + "_"), abs=1e-6)
+    best = search.results_[criterion][~search.results_["set_aside"]].min()
+    assert search.best_score_ == best
+    assert search.score(X, y) == search.best_estimator_.score(X, y)
+
+
+def test_cross_validation_equals_grid_search_cv():
+    X, y, _ = sample()
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    ours = SpanSearch(WeightedSVC(), GRID, "cv", cv=folds).fit(X, y)
+    peer = GridSearchCV(WeightedSVC(), GRID, cv=folds).fit(X, y)
+    assert list(ours.results_["params"]) == peer.cv_results_["params"]
+    np.testing.assert_allclose(
+        ours.results_["cv"], 1 - peer.cv_results_["mean_test_score"], atol=1e-12
+    )
+
+
+def test_scores_become_weights_by_a_map():
+    X, y, _ = sample()
+    q = np.random.default_rng(1).random(y.size)
+
+    def rise(scores, A):
+        return 0.01 + scores**A
+
+    grid = {"C": [1.0, 8.0], "weight_map": [rise], "A": [1.0, 3.0]}
+    search = SpanSearch(WeightedSVC(), grid).fit(X, y, sample_weight=q)
+    params = search.best_params_
+    alone = WeightedSVC(C=params["C"]).fit(X, y, rise(q, params["A"]))
+    assert search.best_score_ == pytest.approx(alone.span_rule_)
+    np.testing.assert_allclose(search.best_estimator_.alpha_, alone.alpha_)
+
+
+def test_ties_and_models_set_aside():
+    X, y, _ = sample(n=40)
+    grid = {"C": [1e-4, 5.0, 5.0]}
+    y[: y.sum() - 20] = y[: y.sum() - 20]
+    for ties, expected in (("first", 1), ("worst", 1), ("smallest", 1)):
+        search = SpanSearch(WeightedSVC(), grid, ties=ties).fit(X, y)
+        assert search.best_index_ in (0, 1) if not search.n_set_aside_ else True
+        assert search.results_["span_rule"][search.best_index_] == search.best_score_
+        if search.results_["span_rule"][1] < search.results_["span_rule"][0]:
+            assert search.best_index_ == expected
+    X, y = np.array([[0.0], [0.1], [3.0], [3.1]]), np.array([1, 1, 0, 0])
+    mixed = SpanSearch(WeightedSVC(), {"C": [1e-3, 50.0]}).fit(X, y)
+    assert mixed.n_set_aside_ == 1
+    assert mixed.best_params_ == {"C": 50.0}
+    with pytest.raises(UserError, match="none of the 1 models"):
+        SpanSearch(WeightedSVC(), {"C": [1e-3]}).fit(X, y)
+
+
+def test_chains_group_proportional_weights():
+    a, b = np.array([1.0, 2.0]), np.array([3.0, 1.0])
+    assert chains([4 * a, b, a, 2 * b]) == [[2, 0], [1, 3]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"param_grid": {"c": [1]}}, "'c'"),
+        ({"param_grid": {"C": []}}, "param_grid"),
+        ({"param_grid": {"C": [-1.0]}}, "C is -1"),
+        ({"param_grid": {"C": [1.0]}, "criterion": "accuracy"}, "criterion"),
+        ({"param_grid": {"C": [1.0]}, "ties": "best"}, "ties"),
+        ({"param_grid": {"C": [1.0], "weight_map": [np.sqrt]}}, "no scores"),
+    ],
+)
+def test_mistakes_are_named(arguments, said):
+    X, y, _ = sample(n=20)
+    with pytest.raises(UserError, match=said):
+        SpanSearch(WeightedSVC(), **arguments).fit(X, y)

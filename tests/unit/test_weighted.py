@@ -1,0 +1,116 @@
+"""WeightedSVC: scikit-learn's checks, LIBSVM as a peer, weights, and clear errors."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from marginlab.errors import UserError
+from marginlab.svm.box_qp import solve_box_qp
+from marginlab.svm.dual import train_on_kernel, train_path
+from marginlab.svm.kernels import rbf_gram
+from marginlab.svm.weighted import WeightedSVC
+
+
+def sample(seed=0, n=80, d=3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = np.where(X[:, 0] + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
+    y[:2] = (-1.0, 1.0)
+    return X, y, np.exp(rng.normal(size=n))
+
+
+@parametrize_with_checks([WeightedSVC()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0, 64.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_same_machine_as_libsvm(C, seed):
+    X, y, w = sample(seed)
+    ours = WeightedSVC(C=C).fit(X, y, sample_weight=w)
+    peer = SVC(C=C, gamma=1 / 3, tol=1e-8).fit(X, y, sample_weight=w)
+    assert ours.kkt_residual_ <= 1e-6
+    new = np.random.default_rng(9).normal(size=(50, 3))
+    if ours.in_bound_.any():
+        np.testing.assert_allclose(
+            ours.decision_function(new), peer.decision_function(new), atol=2e-4
+        )
+
+
+@given(st.integers(0, 10**6), st.floats(-5, 9), st.floats(-5, 9))
+@settings(max_examples=25, deadline=None)
+def test_every_solution_meets_the_conditions_of_optimality(seed, up, down):
+    X, y, w = sample(seed, n=40)
+    C = w * np.where(y > 0, 2.0**up, 2.0**down)
+    s = train_on_kernel(rbf_gram(X, None, 0.5), y, C)
+    assert s.violation <= 1e-6
+    assert np.all((s.alpha >= 0) & (s.alpha <= C))
+    assert abs(s.y @ s.alpha) <= 1e-9 * C.sum()
+
+
+def test_a_path_gives_what_separate_training_gives():
+    X, y, w = sample()
+    K = rbf_gram(X, None, 0.5)
+    for s in train_path(K, y, [w * 2.0**c for c in range(-4, 9)]):
+        alone = train_on_kernel(K, y, s.C)
+        if alone.in_bound.any():
+            np.testing.assert_allclose(s.decision, alone.decision, atol=2e-5)
+
+
+def test_zero_weights_are_rows_that_are_not_there():
+    X, y, w = sample()
+    w[5:20] = 0.0
+    whole, cut = WeightedSVC().fit(X, y, w), WeightedSVC().fit(X[w > 0], y[w > 0], w[w > 0])
+    np.testing.assert_allclose(whole.alpha_[w > 0], cut.alpha_, atol=1e-9)
+    assert not whole.alpha_[5:20].any()
+    assert not np.isin(whole.support_, np.arange(5, 20)).any()
+    assert whole.span_rule_ == cut.span_rule_
+    np.testing.assert_allclose(whole.decision_values_, whole.decision_function(X), atol=1e-10)
+
+
+def test_sparse_rows_and_any_two_labels():
+    X, y, w = sample()
+    dense = WeightedSVC().fit(X, np.where(y > 0, "yes", "no"), w)
+    thin = WeightedSVC().fit(sparse.csr_matrix(X), np.where(y > 0, "yes", "no"), w)
+    np.testing.assert_allclose(dense.decision_values_, thin.decision_values_, atol=1e-8)
+    assert set(dense.predict(X)) == {"yes", "no"}
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [([-1.0], "row 3 is -1"), ([np.nan], "row 3 is nan"), ([np.inf], "row 3 is inf")],
+)
+def test_bad_weights_are_named(weights, said):
+    X, y, w = sample()
+    w[3] = weights[0]
+    with pytest.raises(UserError, match=said):
+        WeightedSVC().fit(X, y, w)
+
+
+def test_one_class_left_and_bad_parameters_are_named():
+    X, y, w = sample()
+    with pytest.raises(UserError, match="one class"):
+        WeightedSVC().fit(X, y, np.where(y > 0, w, 0.0))
+    for wrong in ({"C": -1}, {"tol": 0}, {"kernel": "poly"}, {"solver": "x"}, {"gamma": "a"}):
+        with pytest.raises(UserError, match=next(iter(wrong))):
+            WeightedSVC(**wrong).fit(X, y)
+    with pytest.raises(NotFittedError):
+        _ = WeightedSVC().span_rule_
+
+
+def test_fixed_variables_stay_and_the_sum_is_kept():
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(12, 12))
+    lo, hi = np.zeros(12), np.ones(12)
+    hi[4] = 0.0
+    start = np.where(hi > 0, 1 / 11, 0.0)
+    r = solve_box_qp(np.ascontiguousarray(A @ A.T), rng.normal(size=12), lo, hi, start, 1e-9)
+    assert r.violation <= 1e-9
+    assert r.x[4] == 0.0
+    assert r.x.sum() == pytest.approx(1.0)
