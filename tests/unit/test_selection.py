@@ -63,16 +63,24 @@ def test_scores_become_weights_by_a_map():
     np.testing.assert_allclose(search.best_estimator_.alpha_, alone.alpha_)
 
 
-def test_ties_and_models_set_aside():
-    X, y, _ = sample(n=40)
-    grid = {"C": [1e-4, 5.0, 5.0]}
-    y[: y.sum() - 20] = y[: y.sum() - 20]
-    for ties, expected in (("first", 1), ("worst", 1), ("smallest", 1)):
-        search = SpanSearch(WeightedSVC(), grid, ties=ties).fit(X, y)
-        assert search.best_index_ in (0, 1) if not search.n_set_aside_ else True
-        assert search.results_["span_rule"][search.best_index_] == search.best_score_
-        if search.results_["span_rule"][1] < search.results_["span_rule"][0]:
-            assert search.best_index_ == expected
+@pytest.mark.parametrize("ties", ["first", "worst", "smallest"])
+def test_ties_are_broken_as_asked(ties):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(-2, 0.6, (20, 2)), rng.normal(2, 0.6, (20, 2))])
+    y = np.repeat([0, 1], 20)
+    search = SpanSearch(WeightedSVC(), {"C": [40.0, 2.0, 5.0]}, ties=ties).fit(X, y)
+    table = search.results_[~search.results_["set_aside"]]
+    tied = table[table["span_rule"] == table["span_rule"].min()]
+    assert len(tied) > 1
+    expected = {
+        "first": tied.index[0],
+        "worst": tied["xi_alpha"].idxmax(),
+        "smallest": tied["total_weight"].idxmin(),
+    }
+    assert search.best_index_ == expected[ties]
+
+
+def test_models_without_in_bound_support_vector_are_set_aside():
     X, y = np.array([[0.0], [0.1], [3.0], [3.1]]), np.array([1, 1, 0, 0])
     mixed = SpanSearch(WeightedSVC(), {"C": [1e-3, 50.0]}).fit(X, y)
     assert mixed.n_set_aside_ == 1
