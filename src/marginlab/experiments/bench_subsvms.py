@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -89,7 +90,7 @@ def time_training(name: str, n_svms: int) -> pd.DataFrame:
     peer_peak = run_apart(lambda: len(task.fit_peer().estimators_), _LIMIT).peak_mb
     rows = []
     for loss, seconds in (("L2", l2), ("L1", l1)):
-        peak = run_apart(lambda loss=loss: len(task.train(loss.lower()).starts), _LIMIT).peak_mb
+        peak = run_apart(partial(_machines, task, loss), _LIMIT).peak_mb
         title = f"SubSVMs ({loss} loss) against BaggingClassifier(SVC).fit"
         rows.append(
             _row(title, f"{name}, J={n_svms}, s={task.size}", seconds, peer, peak, peer_peak)
@@ -149,14 +150,11 @@ def time_growth(names: tuple[str, ...], n_svms: int) -> pd.DataFrame:
         data = load_dataset(name)
         model = SubSVMs(n_svms=n_svms, random_state=0)
         train, fit = interleave(
-            lambda model=model, data=data: model.train(data.X_train, data.y_train),
-            lambda model=model, data=data: model.fit(data.X_train, data.y_train),
+            partial(model.train, data.X_train, data.y_train),
+            partial(model.fit, data.X_train, data.y_train),
             repeats=3,
         )
-        peak = run_apart(
-            lambda model=model, data=data: model.fit(data.X_train, data.y_train).kkt_residual_,
-            _LIMIT,
-        ).peak_mb
+        peak = run_apart(partial(_residual, model, data), _LIMIT).peak_mb
         size = f"{name}, l={len(data.y_train)}, J={n_svms}"
         for title, seconds in (("training", train), ("training and correction", fit)):
             rows.append(_row(f"SubSVMs' {title}", size, seconds, np.nan, peak, np.nan))
@@ -181,6 +179,14 @@ def _task(name: str, n_svms: int) -> _Task:
 
     subsets = np.array(fit_peer().estimators_samples_, dtype=np.int64)
     return _Task(data, y, gamma, size, n_svms, subsets, fit_peer)
+
+
+def _machines(task: _Task, loss: str) -> float:
+    return float(len(task.train(loss.lower()).starts))
+
+
+def _residual(model: SubSVMs, data: Dataset) -> float:
+    return model.fit(data.X_train, data.y_train).kkt_residual_
 
 
 def _row(

@@ -71,8 +71,11 @@ def draw_corruption(stem: str | Path, beta: float = 0.3, rho: float = 0.75) -> N
                 color=bad,
             )
         )
-    axis.text(1.45, split + 2.9 * moved, r"moved into the minority: $\alpha$", ha="center")
-    axis.text(1.45, split - 2.55 * moved, r"taken from it: $1-\alpha$", ha="center")
+    for height, text in (
+        (split + 1.5 * moved + 0.04, r"share $\alpha$ of the errors"),
+        (split - 1.5 * moved - 0.07, r"share $1-\alpha$ of the errors"),
+    ):
+        axis.text(left + width + 0.05, height, text, color=bad)
     for low, high, text in ((0, split, r"$\hat{A}$"), (split, 1, r"$\hat{B}$")):
         axis.plot([right + width + 0.08] * 2, [low + 0.01, high - 0.01], color="black", lw=1)
         axis.text(right + width + 0.13, (low + high) / 2, text, va="center")
@@ -153,7 +156,7 @@ def _worst_panel(axis: Axes, p: np.ndarray, sizes: Sequence[int], r: int, rho: f
     axis.axvline(0.5, color="#999999", linewidth=0.8)
     axis.set(xlabel="sampling bias p", ylabel=r"worst-case $\eta$", ylim=(0, 2.05))
     axis.set_title(rf"(29) solid, (30) dotted; r = {r}, $\rho$ = {rho}")
-    axis.legend(loc="lower left", bbox_to_anchor=(0.12, 0.0))
+    _legend_below(axis, 4)
 
 
 def _attack_panel(axis: Axes, p: np.ndarray, s: int, r: int, rho: float) -> None:
@@ -165,9 +168,9 @@ def _attack_panel(axis: Axes, p: np.ndarray, s: int, r: int, rho: float) -> None
     worst = eta_worst(s, r, p, rho)
     axis.plot(p, worst, color="black", linewidth=2.2, alpha=0.45, label="worst case (29)")
     axis.axvline(0.5, color="#999999", linewidth=0.8)
-    axis.set(xlabel="sampling bias p", ylabel=r"$\eta$ (21)", yscale="log", ylim=(1e-5, 3))
+    axis.set(xlabel="sampling bias p", ylabel=r"$\eta$ (21)", yscale="log", ylim=(1e-3, 2))
     axis.set_title(rf"one attack at a time; s = {s}, $\beta$ = 1/2")
-    axis.legend(loc="upper center")
+    _legend_below(axis, 4)
 
 
 def _size_panel(axis: Axes) -> None:
@@ -187,7 +190,18 @@ def _size_panel(axis: Axes) -> None:
     axis.plot(r, r, color="#999999", linestyle=":", label="s = r")
     axis.set(xlabel="clean points wanted r", ylabel="smallest sample size s")
     axis.set_title("p = 1/2 is best from these s on")
-    axis.legend(loc="upper left")
+    _legend_below(axis, 3)
+
+
+def _legend_below(axis: Axes, columns: int, drop: float = -0.2) -> None:
+    # outside the axes: the curves leave no free corner
+    axis.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, drop),
+        ncols=columns,
+        columnspacing=1.0,
+        handlelength=1.6,
+    )
 
 
 def draw_growth(paths: Iterable[str | Path], stem: str | Path) -> None:
@@ -204,11 +218,11 @@ def draw_growth(paths: Iterable[str | Path], stem: str | Path) -> None:
     timed = rows[rows["measure"].str.startswith("seconds_")].copy()
     timed["machines"] = timed["setting"].str.removeprefix("J=").astype(int)
     median = timed.groupby(["measure", "dataset", "machines"])["value"].median()
-    fig, axes = new_figure(1, 2, size=(7.6, 3.2))
+    fig, axes = new_figure(1, 2, size=(8.4, 3.8))
     numbers = sorted(timed["machines"].unique())
     most = 1000 if 1000 in numbers else numbers[-1]
     for index, part in enumerate(("train", "correct")):
-        label = "training" if part == "train" else "votes on all training rows"
+        label = "training" if part == "train" else "votes on the training rows"
         by_size = [median[f"seconds_{part}", name, most] for name in sizes.index]
         axes[0, 0].plot(sizes.to_numpy(), by_size, label=label, **_look(index))
         first, last = sizes.index[0], sizes.index[-1]
@@ -220,9 +234,11 @@ def draw_growth(paths: Iterable[str | Path], stem: str | Path) -> None:
     _guide(axes[0, 0], sizes.to_numpy(), "linear in l")
     axes[0, 0].set(xlabel="training points l", ylabel="seconds (median)", title=f"J = {most}")
     axes[0, 1].set(xlabel="machines J", ylabel="seconds (median)", title="by machines")
-    for axis in axes[0]:
+    for axis, ticks in zip(axes[0], (sizes.astype(int).tolist(), numbers), strict=True):
         axis.set(xscale="log", yscale="log")
-        axis.legend(loc="upper left")
+        axis.set_xticks(ticks, [str(tick) for tick in ticks], rotation=45)
+        axis.xaxis.minorticks_off()
+        _legend_below(axis, 2, -0.35)
     label_panels(axes)
     save_figure(fig, stem)
 
