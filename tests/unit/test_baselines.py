@@ -32,6 +32,7 @@ SETTINGS = {
     "cv_folds": 3,
     "cv_splits": 2,
     "cv_splits_large": 1,
+    "cv_repeats_large": 1,
     "large_rows": 1000,
     "bags": 4,
     "tolerance": 1e-3,
@@ -98,7 +99,7 @@ def test_grid_scores_are_those_of_libsvm():
     gamma, y = 0.4, dataset.y_train
     done = run_gamma(
         GridData.of(dataset), y[None], gamma, settings=SETTINGS | {"tolerance": 1e-5},
-        splits=0, seed=0, name="blobs",
+        splits=0, folded=np.ones(1, bool), seed=0, name="blobs",
     )  # fmt: skip
     costs = class_penalties(y, SETTINGS["C"], SETTINGS["W"])
     for k, (c, w) in enumerate(np.ndindex(2, 2)):
@@ -149,6 +150,21 @@ def test_table_has_every_method_and_oracles_are_at_least_as_accurate(outcome):
     residuals = frame[frame.measure == "kkt_residual"].value
     assert residuals.max() <= 10 * SETTINGS["tolerance"]
     assert (frame[frame.measure == "cv_splits"].value == 2).all()
+
+
+def test_large_sets_cross_validate_the_first_corruptions_only(tmp_path):
+    data, noise = _files(tmp_path)
+    settings = SETTINGS | {"large_rows": 0}
+    run_baselines(
+        data, noise, tmp_path / "t.csv", tmp_path / "g.npz", settings=settings, run="quick", seed=5
+    )
+    frame = pd.read_csv(tmp_path / "t.csv")
+    splits = frame[frame.measure == "cv_splits"].set_index(["setting", "repeat"]).value
+    assert splits["alpha=0.5", 0] == 1
+    assert splits["alpha=0.5", 1] == 0
+    folds = frame[(frame.method == "CV-SVM") & (frame.measure == "bac")]
+    assert (folds.repeat == 0).all()
+    assert len(folds) == 2
 
 
 def test_same_tables_twice(outcome, tmp_path):

@@ -64,8 +64,8 @@ def run_baselines(
     grid : path
         Test scores of every grid point (for Blind-SVM), KKT residuals, CV accuracies.
     settings : mapping
-        C, W, gamma (multiples of 1/d), cv_folds, cv_splits, cv_splits_large, large_rows, bags,
-        tolerance.
+        C, W, gamma (multiples of 1/d), cv_folds, cv_splits, cv_splits_large,
+        cv_repeats_large, large_rows, bags, tolerance.
     run : str
     seed : int
     """
@@ -75,12 +75,21 @@ def run_baselines(
     points = GridData.of(dataset)
     large = labels.shape[1] > settings["large_rows"]
     splits = settings["cv_splits_large" if large else "cv_splits"]
+    most = settings["cv_repeats_large"] if large else len(labels)
+    folded = np.array([repeat < most for _, repeat in tags])
     gammas = [g / dataset.X_train.shape[1] for g in settings["gamma"]]
     base, best = int(np.argmin(np.abs(np.log(settings["W"])))), _Best(len(labels))
     runs: list[GammaRun] = []
     for g, gamma in enumerate(progress(gammas, f"{name}: kernel parameters")):
         done = run_gamma(
-            points, labels, gamma, settings=settings, splits=splits, seed=seed, name=name
+            points,
+            labels,
+            gamma,
+            settings=settings,
+            splits=splits,
+            folded=folded,
+            seed=seed,
+            name=name,
         )
         best.see(g, done, base)
         runs.append(done)
@@ -190,21 +199,23 @@ def _add_grid_rows(
     cv = np.stack([r.cv_accuracy for r in runs], axis=2)
     weights = scores.shape[3]
     grid = sum(r.seconds_grid for r in runs) / len(tags)
-    folds = sum(r.seconds_cv for r in runs) / (len(tags) * max(len(cv), 1))
+    folded = ~np.isnan(cv).any(axis=(0, 2, 3, 4)) if len(cv) else np.zeros(len(tags), bool)
+    folds = sum(r.seconds_cv for r in runs) / max(folded.sum() * len(cv), 1)
     for k, (setting, repeat) in enumerate(tags):
         flat = scores[k].reshape(-1, len(MEASURES))
         only = scores[k, :, :, base].reshape(-1, len(MEASURES))
         chosen = {
             ORACLE: (only[np.argmax(only[:, 0])], grid / weights),
             ORACLE_W: (flat[np.argmax(flat[:, 0])], grid),
-            CV: (np.mean([flat[np.argmax(c[k])] for c in cv], axis=0), grid + folds),
         }
+        if folded[k]:
+            mean = np.mean([flat[np.argmax(c[k])] for c in cv], axis=0)
+            chosen[CV] = (mean, grid + folds)
         for method, (values, seconds) in chosen.items():
-            if method != CV or len(cv):
-                _add(results, name, method, setting, repeat, values, seconds)
+            _add(results, name, method, setting, repeat, values, seconds)
         worst = max(float(r.residuals[k].max()) for r in runs)
         results.add(name, ORACLE_W, setting, repeat, "kkt_residual", worst)
-        results.add(name, CV, setting, repeat, "cv_splits", len(cv))
+        results.add(name, CV, setting, repeat, "cv_splits", len(cv) if folded[k] else 0)
 
 
 def _add_bag_rows(

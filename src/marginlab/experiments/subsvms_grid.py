@@ -240,6 +240,7 @@ def run_gamma(
     *,
     settings: Mapping[str, Any],
     splits: int,
+    folded: NDArray[np.bool_],
     seed: int,
     name: str,
 ) -> GammaRun:
@@ -254,6 +255,8 @@ def run_gamma(
         C, W, cv_folds, tolerance.
     splits : int
         Random splits of the cross-validation.
+    folded : ndarray of shape (k,)
+        Which label vectors are cross-validated; the others get NaN.
     seed : int
     name : str
         The data set's name.
@@ -266,18 +269,18 @@ def run_gamma(
         decisions(data, kernel, gamma, solved.beta, solved.bias), data.test_counts
     )
     trained = time.perf_counter()
-    accuracies = []
+    accuracies = np.full((splits, *costs.shape[:2]), np.nan)
     for split in range(splits):
         random = rng(seed, "subsvms", name, "folds", split)
         fold = split_folds(labels.shape[1], settings["cv_folds"], random)
-        accuracies.append(
-            cross_validate(data, kernel, labels, costs, fold, tol=settings["tolerance"])
+        accuracies[split, folded] = cross_validate(
+            data, kernel, labels[folded], costs[folded], fold, tol=settings["tolerance"]
         )
     done = time.perf_counter()
     shape = (len(labels), len(settings["C"]), len(settings["W"]))
     return GammaRun(
         scores.reshape(*shape, len(MEASURES)),
-        np.array(accuracies).reshape(splits, *shape),
+        accuracies.reshape(splits, *shape),
         solved.residuals.reshape(shape),
         trained - begin,
         done - trained,
