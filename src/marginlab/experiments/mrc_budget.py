@@ -37,8 +37,8 @@ class Outcome:
     cpu : float
         CPU seconds of the process and of the solvers it started.
     peak_mb : float
-        Growth of the process's resident memory over its start, plus the peak of a solver
-        that ran as a process of its own, in MB.
+        Growth of the process's resident memory over its start, or the peak of a solver that
+        ran as a process of its own where that is larger, in MB.
     message : str
         The error, in one sentence.
     """
@@ -124,7 +124,7 @@ def _work(call: Callable[[], Any], there: Connection) -> None:
     except SolverError as error:
         status, message = FAILED, str(error)
     spent, used = time.perf_counter() - start, _cpu() - cpu
-    peak = max(0.0, _peak_mb() - before) + _children_mb()
+    peak = _growth(before)
     there.send(Outcome(status, value, spent, used, peak, message))
     there.close()
 
@@ -140,8 +140,15 @@ def _end_with_parent() -> None:
 
 
 def _cpu() -> float:
-    stamp = os.times()
-    return stamp.user + stamp.system + stamp.children_user + stamp.children_system
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def _growth(before: float) -> float:
+    """Growth of the larger process: this one, or a solver that ran as one of its own."""
+    own, solver = _peak_mb(), _maxrss(resource.RUSAGE_CHILDREN)
+    # A child counts its parent's size too until it starts its own program.
+    return max(0.0, own - before, solver if solver > 1.05 * own else 0.0)
 
 
 def _resident_mb() -> float:
@@ -156,10 +163,6 @@ def _peak_mb() -> float:
         if line.startswith("VmHWM"):
             return int(line.split()[1]) * 1024 / 1e6
     return _maxrss(resource.RUSAGE_SELF)
-
-
-def _children_mb() -> float:
-    return _maxrss(resource.RUSAGE_CHILDREN)
 
 
 def _maxrss(who: int) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from marginlab.experiments.mrc_summary import CERTIFIED, POINT
 from marginlab.figures import COLORS, LINES, MARKERS, label_panels, new_figure, save_figure
@@ -18,6 +19,7 @@ __all__ = ["draw_convergence", "draw_frontier", "draw_growth", "winners"]
 #: Methods of the figures: name in the results -> (text, slot of colour and marker).
 SHOWN = {
     "ccg-highs": ("MRC-CCG (HiGHS)", 0),
+    "ccg-ipm": ("MRC-CCG (own interior point)", 7),
     "ccg-cbc": ("MRC-CCG (CBC)", 5),
     "lp-highs": ("MRC-LP, all constraints (HiGHS)", 1),
     "lp-highs-ipm": ("MRC-LP by interior point (HiGHS)", 6),
@@ -70,6 +72,7 @@ def draw_convergence(
         _head(axis, job, mine)
         axis.set_xlabel("CPU seconds (one thread)")
         axis.set(xscale="log", yscale="log", ylim=(FLOOR * 0.5, 2.0))
+        axis.xaxis.set_minor_formatter(NullFormatter())
     axes[0, 0].set_ylabel("|R$^k$ - R*|, mean over repetitions")
     label_panels(axes)
     _legend(fig, axes)
@@ -87,7 +90,8 @@ def _converge(axis: Axes, mine: pd.DataFrame, curves: pd.DataFrame) -> None:
             # One value only, when the solver ends: a point, and a line up to it.
             end = each["seconds_cpu"].median()
             off = (each["risk"] - each["repeat"].map(best)).abs().median()
-            axis.plot([end], [max(off, FLOOR)], **{**look, "linestyle": "none"}, markersize=8)
+            point = {**look, "linestyle": "none"}
+            axis.plot([end], [max(off, FLOOR)], markersize=8, **point)
             axis.axvline(end, color=look["color"], linewidth=0.8, linestyle=":")
             continue
         seconds, off = _mean_curve(each, best)
@@ -141,6 +145,8 @@ def draw_growth(
         _stopped(axis, mine, across, measure, float(job["budget"]))
         _head(axis, job, mine)
         axis.set(yscale="log")
+        axis.yaxis.set_minor_formatter(NullFormatter())
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         if across == "n":
             axis.set(xscale="log")
             _plain_ticks(axis, sorted(mine["n"].unique()))
@@ -216,6 +222,7 @@ def draw_frontier(runs: pd.DataFrame, jobs: Sequence[Job], stem: str | Path) -> 
         _stopped(axis, mine, "across", "seconds_cpu", float(job["budget"]))
         _head(axis, job, mine)
         axis.set(xscale="log", yscale="log")
+        axis.yaxis.set_minor_formatter(NullFormatter())
         places = sorted(mine["across"].unique())
         axis.set_xticks(places, [f"{p:.3g}" if sweep else f"{int(p):,}" for p in places])
         axis.minorticks_off()

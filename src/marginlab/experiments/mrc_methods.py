@@ -12,9 +12,10 @@ import pandas as pd
 from marginlab.errors import ConfigError
 from marginlab.experiments.mrc_folds import Fold
 from marginlab.mrc.ccg import CcgOptions, solve_ccg
+from marginlab.mrc.choice import MANY_FEATURES
 from marginlab.mrc.compact import solve_compact
 from marginlab.mrc.estimates import MrcProblem
-from marginlab.mrc.estimator import MANY_FEATURES, MASTERS
+from marginlab.mrc.estimator import MASTERS
 from marginlab.mrc.full_lp import solve_full_lp
 from marginlab.mrc.history import MrcResult
 from marginlab.mrc.ipm import solve_interior

@@ -111,7 +111,7 @@ def _time_row(
     fast = f"ccg-{solver}"
     slow = {name: ratio(mine, name, fast) for name in methods if methods[name]["label"] == "MRC-LP"}
     found = [(value, name) for name, value in slow.items() if np.isfinite(value)]
-    row["best LP / CCG"] = "{:.0f} ({})".format(*min(found)) if found else "-"
+    row["best LP / CCG"] = "{:.3g}x ({})".format(*min(found)) if found else "-"
     return row
 
 

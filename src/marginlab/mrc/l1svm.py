@@ -145,7 +145,9 @@ class _Binary:
 
     def block(self, columns: np.ndarray, rows: np.ndarray) -> np.ndarray | sparse.csr_matrix:
         """Signed data of some samples (along the first axis) and features."""
-        part = self.X[columns] if len(rows) == self.shape[1] else self.X[columns][:, rows]
+        # Features join in the order of their violation, so all of them may be there unsorted.
+        whole = len(rows) == self.shape[1] and bool((np.diff(rows) == 1).all())
+        part = self.X[columns] if whole else self.X[columns][:, rows]
         sign = self.y[columns]
         if sparse.issparse(part):
             return sparse.csr_matrix(part.multiply(sign[:, None]))
