@@ -66,7 +66,7 @@ def kernel_of_rows(solution: DualSolution, X: Any, gamma: float) -> SupportKerne
     inside, outside = X[order[:n]], X[order[n:]]
     full = n > 0 and order.size > n
     return SupportKernel(
-        K_FF=gram(inside, None, "rbf", gamma),
+        K_FF=gram(inside, None, "rbf", gamma) if n else np.empty((0, 0)),
         K_FB=gram(inside, outside, "rbf", gamma) if full else np.empty((n, order.size - n)),
         diag_B=np.ones(order.size - n),
         y=solution.y[order],
