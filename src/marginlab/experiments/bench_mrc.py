@@ -147,6 +147,16 @@ def _cases(quick: bool) -> list[dict[str, Any]]:
         _case("pulsar raw Fourier 400", {"name": "pulsar", "fourier": 400}, both + tight),
         _case("house16 raw Fourier 400", {"name": "house16", "fourier": 400}, both + tight),
         _case(
+            "pulsar, 4000 samples",
+            {"name": "pulsar", "fourier": 400, "n": 4000},
+            [("ccg cbc", "lp cbc")],
+        ),
+        _case(
+            "satellite, 1200 samples",
+            {"name": "satellite", "scaled": True, "n": 1200},
+            [("ccg highs", "lp highs-ipm"), ("ccg highs", "lp highs")],
+        ),
+        _case(
             "house16 scaled Fourier 400",
             {"name": "house16", "fourier": 400, "scaled": True},
             [("auto", "lp highs-ipm"), ("ccg highs", "lp highs-ipm")],
