@@ -19,7 +19,7 @@ from marginlab.datasets.scaling import scale_parts
 from marginlab.experiments.span_timing import kernel_of_rows, train_once
 from marginlab.seeds import rng
 from marginlab.span import leave_one_out_errors
-from marginlab.svm.dual import train_on_kernel
+from marginlab.svm.dual import train_on_kernel, train_path
 from marginlab.svm.span_qp import qp_span
 from marginlab.svm.spans import closed_spans
 from marginlab.svm.weighted import gram
@@ -98,6 +98,8 @@ def _pairs(X: Array, y: Array, C: Array, sample: int) -> dict[str, tuple[Work, W
     order = np.flatnonzero(solution.in_bound | solution.bounded)
     folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
 
+    scaled = [C * 2.0**shift for shift in np.arange(-6.0, 2.1, 0.5)]
+
     def closed() -> Array:
         return closed_spans(kernel_of_rows(solution, X, gamma))
 
@@ -124,6 +126,11 @@ def _pairs(X: Array, y: Array, C: Array, sample: int) -> dict[str, tuple[Work, W
             1.0,
         ),
         "span-rule / leave-one-out": (closed, lambda: without(order[:5]), order.size / 5),
+        "17 weights: one path / SVC each": (
+            lambda: list(train_path(gram(X, None, "rbf", gamma), y, scaled)),
+            lambda: [SVC(C=1.0, gamma=gamma).fit(X, y, sample_weight=each) for each in scaled],
+            1.0,
+        ),
         "training to 1e-6 / SVC": (
             lambda: train_on_kernel(gram(X, None, "rbf", gamma), y, C),
             libsvm,
