@@ -104,8 +104,9 @@ def _leads(table: pd.DataFrame, lead: float = LEAD) -> pd.DataFrame:
             continue
         filled = np.where(np.isnan(values), -np.inf, values)
         ranked = np.sort(filled, axis=0)
-        ahead = (filled == ranked[-1]) & (ranked[-1] - ranked[-2] >= lead - 1e-9)
-        marks.loc[group.index, table.columns[2:]] = ahead & np.isfinite(ranked[-2])
+        second = np.where(np.isfinite(ranked[-2]), ranked[-2], np.inf)
+        ahead = (filled == ranked[-1]) & (filled >= second + lead - 1e-9)
+        marks.loc[group.index, table.columns[2:]] = ahead
     return marks
 
 
