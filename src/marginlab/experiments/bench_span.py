@@ -152,7 +152,7 @@ def _error_rate(X: Array, y: Array, C: Array, gamma: float, train: Any, test: An
 
 
 def _measure(work: Work) -> tuple[float, float]:
-    """CPU seconds (median of up to eleven calls), and peak memory in MB of a second, traced call."""
+    """CPU seconds (median of up to eleven calls), and peak memory in MB of a traced call."""
     runs: list[float] = []
     while len(runs) < 11 and (not runs or sum(runs) < 0.1):  # short calls again, for the median
         begin = time.process_time()
