@@ -147,7 +147,7 @@ def _monotone(evidence: Evidence) -> Verdict:
     return f"{max(0.0, -steps.min()):.1e}", text, "holds" if falls.empty else "fails"
 
 
-def _convergence(evidence: Evidence, close: float = 1e-2) -> Verdict:
+def _convergence(evidence: Evidence, close: float = 1e-3) -> Verdict:
     parts, holds = [], []
     for job in evidence.parts["convergence"]:
         mine = evidence.runs[evidence.runs["job"] == job]

@@ -254,7 +254,7 @@ def winners(runs: pd.DataFrame) -> pd.DataFrame:
         row = {
             "data set": facts["dataset"],
             "n": int(facts["n"]),
-            "m": int(facts["m"]),
+            "m": int(mine["m"].iloc[0]),
             "lambda_0": float(facts["lambda_0"]),
             "lambda_0 sqrt(n)": float(facts["lambda_0"] * np.sqrt(facts["n"])),
         }

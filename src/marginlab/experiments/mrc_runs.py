@@ -170,8 +170,8 @@ def read_runs(paths: list[str]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns job, dataset, method, repeat, features, solver, n, m, classes, lambda_0, and
-        one a measure; NaN where a run has none.
+        Columns job, dataset, method, repeat, features, solver, n, m, width_m, classes and lambda_0,
+        and one a measure; NaN where a run has none.
     """
     frames = []
     for path in paths:
@@ -185,5 +185,6 @@ def read_runs(paths: list[str]) -> pd.DataFrame:
     numbers = ["n", "m", "classes", "lambda_0"]
     columns[numbers] = columns[numbers].astype(float)
     named = runs.drop(columns=["setting", "features"], errors="ignore")
+    columns["width_m"] = columns["m"].where(columns["features"] != "text", 0.0)
     named = named.assign(columns_used=runs.get("features"))
     return pd.concat([named, columns], axis=1)

@@ -213,7 +213,7 @@ def _check_row(
         "data set": facts["dataset"],
         "features": str(facts["features"]).replace("_", " "),
         "n": int(facts["n"]),
-        "m": int(facts["m"]),
+        "m": int(mine["m"].iloc[0]),
         "classes": int(facts["classes"]),
         "solver": "CBC" if "cbc" in name else "HiGHS",
         "eps_1": "1e-7" if name.endswith("exact") else "1e-2",
