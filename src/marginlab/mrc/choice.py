@@ -1,12 +1,20 @@
 """Which method and solver "auto" stands for, by size; the figures behind it are measured.
 
-CPU seconds, one thread, generation with HiGHS (h) or our interior point as master (i),
-own interior point on the compact form (c), HiGHS's interior point on the full program
-(f): house16 scaled Fourier h 2.6, i 0.8, c 2.8; pulsar scaled h 0.3, i 0.5; satellite
-linear h 0.5, i 0.6, c 0.7; optdigits linear (m = 650) h 5.0, i 7.2, c 2.5; letter with 26
-labels h 5.2, i 5.4, c 19; satellite Fourier (m = 2,406) c 23; optdigits Fourier
-(m = 4,010) c 54; comp_vs_sci text, lambda_0 = .1, .05, .03: h 0.24, 4.2, over 30;
-f 3.8, -, 8.3.
+CPU seconds, one thread: generation with HiGHS (h) or our interior point as master (i), our
+interior point on the compact form (c), HiGHS's interior point on the whole program (f).
+
+    pulsar, 400 raw Fourier features            h 0.13  i 0.35  c 3.8   f 32
+    house16, 400 raw Fourier features           h 0.05          c 3.1   f 26
+    house16, 400 scaled Fourier features        h 2.1   i 0.8   c 2.8
+    satellite, linear, 6 labels                 h 0.47  i 0.6   c 0.9   f 10.5 (compact)
+    optdigits, linear, 10 labels (m = 650)      h 3.3   i 7.2   c 2.5   f 18.6 (compact)
+    letter, 26 labels, 15,098 samples           h 5.2   i 5.4   c 19
+    satellite, 400 Fourier features (m = 2,406)                 c 23
+    optdigits, 400 Fourier features (m = 4,010)                 c 54
+    comp_vs_sci text, lambda_0 = .1             h 0.20                  f 3.6
+    comp_vs_sci text, lambda_0 = .05            h 2.9                   f 5.6
+    comp_vs_sci text, lambda_0 = .03            h over 30               f 8.3
+    comp_vs_sci text, lambda_0 = .01                                    f 38
 """
 
 from __future__ import annotations
@@ -19,7 +27,7 @@ from marginlab.mrc.ipm import interior_megabytes
 __all__ = ["MANY_FEATURES", "choose"]
 
 MANY_FEATURES = 5000  # sparse data with more columns: features are generated too
-SPARSE_SOLUTION = 4.0  # lambda_0 sqrt(n) from which few features of sparse text matter
+SPARSE_SOLUTION = 3.0  # lambda_0 sqrt(n) from which few features of sparse text matter
 WIDE_BINARY = 300  # columns from which interior points beat the simplex as master
 WIDE_BLOCKS = 400  # components of Phi from which the compact form beats generation
 MANY_PAIRS = 150_000  # (sample, label) pairs beyond which it does not
