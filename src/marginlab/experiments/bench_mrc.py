@@ -141,7 +141,6 @@ def _cases(quick: bool) -> list[dict[str, Any]]:
         ]
     both = [("ccg highs", p) for p in (*whole, "linprog")] + [("ccg cbc", p) for p in cbc]
     tight = [("ccg highs 1e-6", p) for p in whole]
-    frontier = [("auto", "lp highs-ipm"), ("auto", "ccg highs")]
     many = [("ccg highs", "compact highs-ipm"), ("compact ipm", "compact highs-ipm")]
     cases = [
         _case("pulsar raw Fourier 400", {"name": "pulsar", "fourier": 400}, both + tight),
@@ -184,9 +183,9 @@ def _cases(quick: bool) -> list[dict[str, Any]]:
     for n in (2500, 5000, 10_000, 18_000):
         data = {"name": "house16", "fourier": 400, "n": n}
         cases.append(_case(f"growth, house16 n={n}", data, [("ccg highs", "lp highs-ipm")]))
-    for lambda_0 in (0.1, 0.05, 0.03, 0.01):
+    pays, loses, alone = [("ccg highs", "lp highs-ipm")], [("auto", "ccg highs")], [("auto", "")]
+    for lambda_0, pairs in ((0.1, pays), (0.05, pays), (0.03, loses), (0.01, alone)):
         data = {"name": "comp_vs_sci", "text": True, "lambda_0": lambda_0}
-        pairs = frontier if lambda_0 > 0.04 else frontier[:1]
         cases.append(_case(f"comp_vs_sci lambda_0={lambda_0:g}", data, pairs))
     return cases
 
