@@ -62,7 +62,7 @@ def _inside(call: Callable[[], float], sender: Connection) -> None:
     try:
         value = float(call())
     except Exception as error:
-        print(f"no answer: {error}")
+        print(f"no answer: {error}", flush=True)
         sender.send((np.nan, np.nan, np.nan))
         return
     seconds = _cpu() - start

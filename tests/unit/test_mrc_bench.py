@@ -1,0 +1,43 @@
+"""Runs in a process of their own, and the bench's methods by name."""
+
+import numpy as np
+import pytest
+
+from marginlab.experiments.bench_mrc import _row, _solve
+from marginlab.experiments.isolated import run_apart
+from marginlab.mrc.estimates import make_problem
+from marginlab.mrc.features import hstack_ones
+
+
+def _problem(k=2):
+    random = np.random.default_rng(0)
+    codes = np.arange(60) % k
+    X = random.normal(size=(60, 3)) + codes[:, None]
+    return make_problem(hstack_ones(X), codes, k, 0.05, np.arange(60))
+
+
+def test_a_run_apart_reports_value_time_and_memory():
+    run = run_apart(lambda: float(np.ones(4_000_000).sum()), 60.0)
+    assert run.value == 4e6
+    assert run.seconds >= 0.0
+    assert 25.0 < run.peak_mb < 500.0
+
+
+def test_a_failed_run_has_no_time(capfd):
+    def fail():
+        raise ValueError("made to fail")
+
+    assert np.isnan(run_apart(fail, 60.0).seconds)
+    assert "no answer: made to fail" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("what", ["lp highs-ipm", "linprog", "ccg highs 1e-7", "ccg ipm 1e-7"])
+def test_methods_by_name_agree(what):
+    problem = _problem()
+    assert _solve(problem, what) == pytest.approx(_solve(problem, "lp highs"), abs=1e-6)
+
+
+def test_a_row_names_both_sides():
+    row = _row("toy", _problem(3), "compact ipm", "compact highs")
+    assert row["comparison"] == "toy: compact ipm against compact highs"
+    assert row["size"] == "n=60 m=12 |Y|=3"
