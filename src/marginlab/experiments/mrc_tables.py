@@ -109,9 +109,14 @@ def _time_row(
         if label != "MRC-compact":
             row[f"{label} AE"] = cell(each, "off", "%.1e", job) if _solved(each) else "-"
     fast = f"ccg-{solver}"
-    slow = {name: ratio(mine, name, fast) for name in methods if methods[name]["label"] == "MRC-LP"}
-    found = [(value, name) for name, value in slow.items() if np.isfinite(value)]
-    row["best LP / CCG"] = "{:.3g}x ({})".format(*min(found)) if found else "-"
+    rivals = [
+        name
+        for name, settings in methods.items()
+        if settings["label"] == "MRC-LP" and settings["solver"].startswith(solver)
+    ]
+    found = [(ratio(mine, name, fast), name) for name in rivals]
+    found = [pair for pair in found if np.isfinite(pair[0])]
+    row["LP / CCG"] = "{:.3g}x ({})".format(*min(found)) if found else "-"
     return row
 
 
