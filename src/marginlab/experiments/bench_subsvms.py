@@ -13,8 +13,7 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.svm import SVC
 
 from marginlab.datasets import Dataset, load_dataset
-from marginlab.experiments.isolated import run_apart
-from marginlab.experiments.timing import interleave
+from marginlab.experiments.timing import interleave, peak_mb
 from marginlab.noise import flip_labels
 from marginlab.seeds import int_seed, rng
 from marginlab.subsvms import SubSVMs, subset_size
@@ -24,7 +23,6 @@ from marginlab.svm.votes import VotingMachines, count_votes
 __all__ = ["run", "time_growth", "time_training", "time_voting"]
 
 _C = 100.0
-_LIMIT = 1800.0
 
 
 class _Task(NamedTuple):
@@ -87,10 +85,10 @@ def time_training(name: str, n_svms: int) -> pd.DataFrame:
     l2, l1, peer = interleave(
         lambda: task.train("l2"), lambda: task.train("l1"), task.fit_peer, repeats=3
     )
-    peer_peak = run_apart(lambda: len(task.fit_peer().estimators_), _LIMIT).peak_mb
+    peer_peak = peak_mb(lambda: len(task.fit_peer().estimators_))
     rows = []
     for loss, seconds in (("L2", l2), ("L1", l1)):
-        peak = run_apart(partial(_machines, task, loss), _LIMIT).peak_mb
+        peak = peak_mb(partial(_machines, task, loss))
         title = f"SubSVMs ({loss} loss) against BaggingClassifier(SVC).fit"
         rows.append(
             _row(title, f"{name}, J={n_svms}, s={task.size}", seconds, peer, peak, peer_peak)
@@ -121,7 +119,7 @@ def time_voting(name: str, n_svms: int, n_test: int | None = None) -> pd.DataFra
         lambda: count_votes(machines, X), lambda: bag.predict(X), repeats=1, warmup=0
     )
     peaks = [
-        run_apart(call, _LIMIT).peak_mb
+        peak_mb(call)
         for call in (
             lambda: float(count_votes(machines, X).sum()),
             lambda: float(bag.predict(X[:500]).sum()),
@@ -154,7 +152,7 @@ def time_growth(names: tuple[str, ...], n_svms: int) -> pd.DataFrame:
             partial(model.fit, data.X_train, data.y_train),
             repeats=3,
         )
-        peak = run_apart(partial(_residual, model, data), _LIMIT).peak_mb
+        peak = peak_mb(partial(_residual, model, data))
         size = f"{name}, l={len(data.y_train)}, J={n_svms}"
         for title, seconds in (("training", train), ("training and correction", fit)):
             rows.append(_row(f"SubSVMs' {title}", size, seconds, np.nan, peak, np.nan))

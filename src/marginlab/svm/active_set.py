@@ -32,6 +32,8 @@ __all__ = ["KKT_TOLERANCE", "Machines", "solve_l1", "solve_l2", "train_subsets"]
 #: Largest KKT residual that is accepted, before scaling for very large C.
 KKT_TOLERANCE = 1e-10
 _MAX_STEPS = 200
+# Members of the active set may disagree on the intercept by this much.
+_REFINE = 1e-12
 _MAX_SMO = 5_000_000
 _EPS = float(np.finfo(np.float64).eps)
 # Reordered sums vectorise; NaN and infinity keep their meaning.
@@ -246,8 +248,8 @@ def _newton(K, y, cost, beta):  # type: ignore[no-untyped-def]
         steps = step + 1
         if not active.any():
             active[:] = True
-        b_new = _stationary(K, y, cost, active, work, new)
-        _decision(K, new, b_new, f_new)
+        b_new = _stationary(K, y, cost, active, work, new, f_new)
+        f_new += b_new
         changed = _changes(y, new, f_new, active)
         t = 1.0
         if changed and step > 0:
@@ -280,82 +282,98 @@ def _changes(y, beta, f, active):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _stationary(K, y, cost, active, L, beta):  # type: ignore[no-untyped-def]
-    """Solve the system of the active set into ``beta``; return the intercept."""
+def _stationary(K, y, cost, active, U, beta, g):  # type: ignore[no-untyped-def]
+    """Solve the system of the active set into ``beta`` and ``g`` = K beta; return b."""
     members = np.flatnonzero(active)
     n = len(members)
     for i in range(n):
-        for k in range(i + 1):
-            L[i, k] = K[members[i], members[k]]
-        L[i, i] += 1.0 / cost[members[i]]
-    _cholesky(L, n)
+        row, out = K[members[i]], U[i]
+        for k in range(i, n):
+            out[k] = row[members[k]]
+        out[i] += 1.0 / cost[members[i]]
+    _cholesky(U, n)
     v, u = y[members], np.ones(n)
-    _solve(L, n, v)
-    _solve(L, n, u)
+    _solve(U, n, v)
+    _solve(U, n, u)
     b = v.sum() / u.sum()
     beta[:] = 0.0
     for i in range(n):
         beta[members[i]] = v[i] - b * u[i]
-    _refine(K, y, cost, members, L, beta, u)
-    # the shift that makes sum beta = 0 after rounding is already in b
-    shift = 0.0
-    for i in range(n):
+    b, spread = _offset(K, y, cost, members, beta, g, v)
+    if not spread < _REFINE:
+        # one step of iterative refinement; sum beta = 0 is kept
+        _solve(U, n, v)
+        excess = (v.sum() + beta.sum()) / u.sum()
+        for i in range(n):
+            beta[members[i]] += v[i] - excess * u[i]
+        b, spread = _offset(K, y, cost, members, beta, g, v)
+    return b
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _offset(K, y, cost, members, beta, g, rest):  # type: ignore[no-untyped-def]
+    """Fill ``g`` = K beta; return the mean b of y - K beta - D beta and its spread.
+
+    At an exact solution all members agree on b; ``rest`` is what they differ by.
+    """
+    _decision(K, beta, 0.0, g)
+    for i in range(len(members)):
         at = members[i]
-        residual = y[at] - beta[at] / cost[at]
-        for k in range(n):
-            residual -= K[at, members[k]] * beta[members[k]]
-        shift += residual
-    return shift / n
+        rest[i] = y[at] - beta[at] / cost[at] - g[at]
+    b = rest.mean()
+    spread = 0.0
+    for i in range(len(members)):
+        rest[i] -= b
+        spread = max(spread, abs(rest[i]))
+    return b, spread
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _refine(K, y, cost, members, L, beta, u):  # type: ignore[no-untyped-def]
-    """One step of iterative refinement, with sum beta = 0 kept."""
-    n = len(members)
-    rest = np.empty(n)
-    mean = 0.0
-    for i in range(n):
-        at = members[i]
-        rest[i] = y[at] - beta[at] / cost[at]
-        for k in range(n):
-            rest[i] -= K[at, members[k]] * beta[members[k]]
-        mean += rest[i]
-    mean /= n
-    for i in range(n):
-        rest[i] -= mean
-    _solve(L, n, rest)
-    excess = (rest.sum() + beta.sum()) / u.sum()
-    for i in range(n):
-        beta[members[i]] += rest[i] - excess * u[i]
+def _cholesky(U, n):  # type: ignore[no-untyped-def]
+    # U^T U in the upper triangle, in place, two pivots a pass: every inner loop runs
+    # along a row and adds multiples of rows, which vectorises without reductions
+    k = 0
+    while k < n:
+        top = U[k]
+        _scale(top, k, n)
+        if k + 1 == n:
+            break
+        low = U[k + 1]
+        for c in range(k + 1, n):
+            low[c] -= top[k + 1] * top[c]
+        _scale(low, k + 1, n)
+        for i in range(k + 2, n):
+            row, first, second = U[i], top[i], low[i]
+            for c in range(i, n):
+                row[c] -= first * top[c] + second * low[c]
+        k += 2
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _cholesky(L, n):  # type: ignore[no-untyped-def]
-    # lower triangle in place, row by row: both inner operands are contiguous
-    for i in range(n):
-        for k in range(i + 1):
-            total = 0.0
-            for m in range(k):
-                total += L[i, m] * L[k, m]
-            if i == k:
-                pivot = L[i, i] - total
-                L[i, i] = np.sqrt(pivot) if pivot > 0.0 else np.nan
-            else:
-                L[i, k] = (L[i, k] - total) / L[k, k]
+def _scale(row, k, n):  # type: ignore[no-untyped-def]
+    # a row of the factor from its pivot on; NaN where the matrix is not positive
+    pivot = row[k]
+    root = np.sqrt(pivot) if pivot > 0.0 else np.nan
+    row[k] = root
+    for c in range(k + 1, n):
+        row[c] /= root
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _solve(L, n, x):  # type: ignore[no-untyped-def]
-    # L L^T z = x in place
+def _solve(U, n, x):  # type: ignore[no-untyped-def]
+    # U^T U z = x in place
     for i in range(n):
-        total = 0.0
-        for k in range(i):
-            total += L[i, k] * x[k]
-        x[i] = (x[i] - total) / L[i, i]
+        row = U[i]
+        x[i] /= row[i]
+        value = x[i]
+        for k in range(i + 1, n):
+            x[k] -= value * row[k]
     for i in range(n - 1, -1, -1):
-        x[i] /= L[i, i]
-        for k in range(i):
-            x[k] -= x[i] * L[i, k]
+        row = U[i]
+        total = 0.0
+        for k in range(i + 1, n):
+            total += row[k] * x[k]
+        x[i] = (x[i] - total) / row[i]
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
