@@ -359,7 +359,7 @@ def test_an_answer_counts_cases_and_names_where_it_hurts():
     answer = judge_questions(one, frame, SETTINGS).iloc[0]
     assert answer["published"] == "-"
     assert answer["verdict"] == "partly"
-    assert answer["ours"] == "true in 67% of the cases"
+    assert answer["ours"] == "true in 66.7% of the cases"
     assert "better by more than 0.01 in 2, worse in 1" in answer["evidence"]
     assert "it hurts bad (-0.100)" in answer["evidence"]
 

@@ -145,7 +145,7 @@ def _compare(gain: pd.Series, margin: float = 0.0) -> Answer:
         f"{'it hurts ' + ', '.join(hurt) if hurt else 'no data set loses on average'}"
     )
     share = float(true.mean())
-    return Answer(f"true in {share:.0%} of the cases", sentence, verdict_of(share))
+    return Answer(f"true in {share:.1%} of the cases", sentence, verdict_of(share))
 
 
 def _share(values: pd.Series, what: str, by: pd.Series) -> Answer:
@@ -156,7 +156,7 @@ def _share(values: pd.Series, what: str, by: pd.Series) -> Answer:
     low = ", ".join(f"{name} {rate:.0%}" for name, rate in rates.head(3).items())
     share = float(values.mean())
     sentence = f"{int(values.sum())} of {len(values)} {what}; least often: {low}"
-    return Answer(f"true in {share:.0%}", sentence, verdict_of(share))
+    return Answer(f"true in {share:.1%}", sentence, verdict_of(share))
 
 
 def _method(frame: str, new: str, old: str, margin: float = 0.0, clean: bool = False) -> Rule:

@@ -198,10 +198,10 @@ def _certificate(rows: pd.DataFrame, settings: Mapping[str, Any], out: Path) -> 
 
 
 def _scatter_risks(axis: Axes, points: pd.DataFrame, settings: Mapping[str, Any]) -> None:
-    axis.fill_between([0, 0.55], [0, 0.55], 0.6, color="#eeeeee", zorder=0)
+    axis.fill_between([0, 0.55], [0, 0.55], 0.65, color="#eeeeee", zorder=0)
     axis.plot([0, 0.55], [0, 0.55], color="#555555", linewidth=0.9)
-    axis.text(0.03, 0.56, "certificate fails", va="top", fontsize=7, color="#444444")
-    axis.set(xlim=(0, 0.55), ylim=(0, 0.6))
+    axis.text(0.02, 0.63, "certificate fails", va="top", fontsize=7, color="#444444")
+    axis.set(xlim=(0, 0.55), ylim=(0, 0.65))
     clean = points[points["setting"] == CLEAN]
     axis.plot(clean["risk"], clean["error"], "D", color="#000000", markersize=4)
     sizes = dict(zip(sorted(settings["rhos"]), (3.0, 4.2, 5.4), strict=False))

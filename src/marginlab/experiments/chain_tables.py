@@ -185,10 +185,13 @@ def _selection(rows: pd.DataFrame, settings: Mapping[str, Any], out: Path) -> No
                 row: dict[str, Any] = {"labels": labels, "weights": weights, "alpha": alpha}
                 for criterion in CRITERIA:
                     here = _within(error, names, f"svm:{labels}:{weights}:{criterion}")
-                    row[f"error: {_CRITERION_NAMES[criterion]}"] = here.mean()
+                    # corrected labels checked by the votes are compared with themselves
+                    told = criterion != "checked" or labels == "given"
+                    row[f"error: {_CRITERION_NAMES[criterion]}"] = here.mean() if told else np.nan
                 for criterion, frame in ranks.items():
                     value = _within(frame, names, f"grid:{labels}").mean()
-                    row[f"rank: {_CRITERION_NAMES[criterion]}"] = value
+                    told = weights == "either" and (criterion != "checked" or labels == "given")
+                    row[f"rank: {_CRITERION_NAMES[criterion]}"] = value if told else np.nan
                 table.append(row)
     write_table(
         pd.DataFrame(table),
@@ -198,8 +201,8 @@ def _selection(rows: pd.DataFrame, settings: Mapping[str, Any], out: Path) -> No
         "Either: equal weights and weights from the votes in one grid. Checked by votes: the "
         "span-rule's leave-one-out predictions are compared with the corrected labels instead "
         "of the given ones. Best in grid knows the test labels. Rank: Spearman correlation of "
-        "the criterion with the test error over the whole grid; 1 is perfect, below 0 the "
-        "criterion prefers the worse models.",
+        "the criterion with the test error over the whole grid (both kinds of weights); 1 is "
+        "perfect, below 0 the criterion prefers the worse models.",
     )
 
 
@@ -275,8 +278,8 @@ def _ccg_against_lp(rows: pd.DataFrame, settings: Mapping[str, Any], out: Path) 
         "The same minimax risk by constraint generation and by the full linear program",
         f"Generation stops at a violation of eps_1 = {settings['mrc']['eps_1']:g}, which bounds "
         "the difference of the risks. Bound gap: upper minus lower bound on the optimum, both "
-        "recomputed from the answer. Several optimal classifiers can share one risk, so their "
-        "test errors may differ a little.",
+        "recomputed from the answer. Several optimal classifiers can share one risk; where many "
+        "do, as with many wrong labels, their test errors differ.",
         float_format="%.1e",
     )
 
