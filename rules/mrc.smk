@@ -99,7 +99,6 @@ rule tabulate_mrc:
         mem_mb=1000,
         runtime=5,
     params:
-        folder=f"{R}/tables/mrc",
         settings=S3,
         missing=NO_DATA,
         code=script_hash("tabulate_mrc"),

@@ -1,5 +1,7 @@
 """Paper 3's tables, from the results of all its jobs."""
 
+from pathlib import Path
+
 from marginlab.experiments.mrc_report import tabulate
 from marginlab.job import job
 
@@ -7,7 +9,7 @@ with job(snakemake):
     tabulate(
         snakemake.input.rows,
         snakemake.input.listed,
-        snakemake.params.folder,
+        Path(snakemake.output[0]).parent,
         settings=snakemake.params.settings,
         missing=snakemake.params.missing,
     )
