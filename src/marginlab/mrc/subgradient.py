@@ -134,7 +134,9 @@ class _Products:
 
     def _follow_signs(self, signs: np.ndarray) -> None:
         changed = np.flatnonzero(signs != self.signs)
-        if len(changed) > len(signs) // 4:
+        # One product with a sparse matrix costs no more than fetching a few of its columns.
+        few = 3 if sp.issparse(self.psi) else len(signs) // 4
+        if len(changed) > few:
             self.signs_image = self.of(self.problem.lam * signs)
         else:
             d = self.psi.shape[1]
