@@ -18,6 +18,7 @@ report: "rules/report/workflow.rst"
 
 
 include: "rules/common.smk"
+include: "rules/availability.smk"
 include: "rules/data.smk"
 include: "rules/noise.smk"
 include: "rules/subsvms.smk"

@@ -56,8 +56,8 @@ rule report_bench:
         mem_mb=1000,
         runtime=10,
     params:
-        table=f"{R}/tables/bench/time_peers",
-        figure=f"{F}/bench/time_peers",
+        table=lambda wildcards: f"{R}/tables/bench/time_peers",
+        figure=lambda wildcards: f"{F}/bench/time_peers",
         code=script_hash("report_bench"),
     message:
         "Writing the table of timings against peers"

@@ -144,8 +144,8 @@ rule report_chain:
         mem_mb=2000,
         runtime=10,
     params:
-        tables=f"{R}/tables/chain",
-        figures=f"{F}/chain",
+        tables=lambda wildcards: f"{R}/tables/chain",
+        figures=lambda wildcards: f"{F}/chain",
         settings=CHAIN,
         code=script_hash("report_chain"),
     message:

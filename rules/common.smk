@@ -45,3 +45,38 @@ def table_files(paper, name):
 def figure_files(paper, name):
     """The three files of a figure."""
     return expand(f"{F}/{paper}/{name}.{{ending}}", ending=FIGURE)
+
+
+# Inputs of the papers' rules; the names they use are set in the papers' own files.
+
+
+def noise_of(wildcards):
+    """Corrupted labels that belong to a data set and direction of attack."""
+    return f"{R}/noise/{wildcards.dataset}/alpha{wildcards.alpha}_rho{S1['rho']}.npz"
+
+
+def subsvms_rows(wildcards):
+    """Everything measured on real data: SubSVMs with both losses, and the baselines."""
+    return [*S1_RUNS, *(S1_L1 if S1["l1_loss"] else []), *S1_BASELINES]
+
+
+def span_jobs(job, kinds=("class", "score")):
+    """Tidy tables of a job over the data sets of the run."""
+    return [f"{R}/span/{job}_{kind}_{name}.csv" for kind, name in S2_KINDS if kind in kinds]
+
+
+def mrc_tables(*parts):
+    """Result files of the jobs of some parts whose data can be had."""
+    names = [job["name"] for part in parts for job in S3[part] if job["name"] in S3_JOBS]
+    return expand(f"{R}/mrc/{{job}}.csv", job=names)
+
+
+def mrc_memory(wildcards):
+    """The full linear programs through PuLP need up to 8 GB, the rest little."""
+    runs = S3_JOBS[wildcards.job]["runs"]
+    return S3["defaults"]["memory_mb"] + 1000 if "lp-cbc" in runs else 4000
+
+
+def mrc_curves(*parts):
+    """Files of the rounds of the same jobs."""
+    return [path.replace(f"{R}/mrc/", f"{R}/mrc/curves/") for path in mrc_tables(*parts)]

@@ -28,7 +28,7 @@ rule compare_published:
         mem_mb=1000,
         runtime=10,
     params:
-        figure=f"{F}/compare/published_scores",
+        figure=lambda wildcards: f"{F}/compare/published_scores",
         code=script_hash("compare_published"),
     message:
         "Comparing with the published numbers"
@@ -67,8 +67,8 @@ rule summarise_verdicts:
         runtime=10,
     params:
         papers=CLAIM_PAPERS,
-        summary=f"{R}/compare/summary",
-        claims=f"{R}/compare/claims",
+        summary=lambda wildcards: f"{R}/compare/summary",
+        claims=lambda wildcards: f"{R}/compare/claims",
         code=script_hash("summarise_verdicts"),
     message:
         "Counting verdicts"
@@ -98,7 +98,7 @@ rule render_deviations:
         mem_mb=1000,
         runtime=10,
     params:
-        table=f"{R}/compare/deviations",
+        table=lambda wildcards: f"{R}/compare/deviations",
         code=script_hash("render_deviations"),
     message:
         "Rendering the register of deviations"
@@ -130,7 +130,7 @@ rule record_provenance:
     params:
         run=RUN,
         seed=SEED,
-        table=f"{R}/compare/provenance",
+        table=lambda wildcards: f"{R}/compare/provenance",
         code=script_hash("record_provenance"),
     message:
         "Recording what the run was made with"
@@ -170,9 +170,9 @@ rule collect_runtimes:
         mem_mb=1000,
         runtime=10,
     params:
-        folder=f"{R}/benchmarks",
-        table=f"{R}/compare/time_rules",
-        figure=f"{F}/compare/time_rules",
+        folder=lambda wildcards: f"{R}/benchmarks",
+        table=lambda wildcards: f"{R}/compare/time_rules",
+        figure=lambda wildcards: f"{F}/compare/time_rules",
         code=script_hash("collect_runtimes"),
     message:
         "Summing run times"

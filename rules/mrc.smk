@@ -4,23 +4,6 @@ S3_SETS = available(sorted({job["dataset"] for part in S3_PARTS for job in S3[pa
 S3_JOBS = {job["name"]: job for part in S3_PARTS for job in S3[part] if job["dataset"] in S3_SETS}
 
 
-def mrc_tables(*parts):
-    """Result files of the jobs of some parts whose data can be had."""
-    names = [job["name"] for part in parts for job in S3[part] if job["name"] in S3_JOBS]
-    return expand(f"{R}/mrc/{{job}}.csv", job=names)
-
-
-def mrc_memory(wildcards):
-    """The full linear programs through PuLP need up to 8 GB, the rest little."""
-    runs = S3_JOBS[wildcards.job]["runs"]
-    return S3["defaults"]["memory_mb"] + 1000 if "lp-cbc" in runs else 4000
-
-
-def mrc_curves(*parts):
-    """Files of the rounds of the same jobs."""
-    return [path.replace(f"{R}/mrc/", f"{R}/mrc/curves/") for path in mrc_tables(*parts)]
-
-
 S3_TABLES = {
     "table1_datasets": "Table I: data sets",
     "time_table2": "Table II: two classes",
@@ -132,7 +115,7 @@ rule draw_mrc:
         runtime=5,
     params:
         figure=lambda wildcards: wildcards.mrc_figure,
-        stem=f"{F}/mrc/{{mrc_figure}}",
+        stem=lambda wildcards: f"{F}/mrc/{{mrc_figure}}",
         settings=S3,
         code=script_hash("draw_mrc"),
     message:

@@ -26,11 +26,6 @@ wildcard_constraints:
     kind="class|score",
 
 
-def span_jobs(job, kinds=("class", "score")):
-    """Tidy tables of a job over the data sets of the run."""
-    return [f"{R}/span/{job}_{kind}_{name}.csv" for kind, name in S2_KINDS if kind in kinds]
-
-
 S2_GROWTH = expand(f"{R}/span/growth_d{{d}}.csv", d=S2["growth"]["dimensions"])
 S2_GRIDS = span_jobs("grid")
 S2_CHECKS = span_jobs("loo")
@@ -173,7 +168,7 @@ rule tabulate_span:
         mem_mb=2000,
         runtime=10,
     params:
-        folder=f"{R}/tables/span",
+        folder=lambda wildcards: f"{R}/tables/span",
         missing=S2_MISSING,
         code=script_hash("tabulate_span"),
     message:
@@ -205,7 +200,7 @@ rule tabulate_span_times:
         mem_mb=2000,
         runtime=10,
     params:
-        folder=f"{R}/tables/span",
+        folder=lambda wildcards: f"{R}/tables/span",
         missing=S2_MISSING,
         code=script_hash("tabulate_span_times"),
     message:
@@ -237,7 +232,7 @@ rule draw_span:
         mem_mb=2000,
         runtime=10,
     params:
-        folder=f"{F}/span",
+        folder=lambda wildcards: f"{F}/span",
         curves=S2_CURVES,
         code=script_hash("draw_span"),
     message:
@@ -269,7 +264,7 @@ rule draw_span_times:
         mem_mb=2000,
         runtime=10,
     params:
-        folder=f"{F}/span",
+        folder=lambda wildcards: f"{F}/span",
         curves={},
         code=script_hash("draw_span_times"),
     message:

@@ -23,11 +23,6 @@ wildcard_constraints:
     C=r"[0-9.]+",
 
 
-def noise_of(wildcards):
-    """Corrupted labels that belong to a data set and direction of attack."""
-    return f"{R}/noise/{wildcards.dataset}/alpha{wildcards.alpha}_rho{S1['rho']}.npz"
-
-
 rule run_subsvms:
     """Train SubSVMs on corrupted labels; corrected labels, test scores, label recovery."""
     input:
@@ -151,11 +146,6 @@ S1_GAUSSIANS = expand(
 )
 
 
-def subsvms_rows(wildcards):
-    """Everything measured on real data: SubSVMs with both losses, and the baselines."""
-    return [*S1_RUNS, *(S1_L1 if S1["l1_loss"] else []), *S1_BASELINES]
-
-
 rule tabulate_subsvms:
     """Make paper 1's tables of scores, label recovery and times from all measured rows."""
     input:
@@ -182,7 +172,7 @@ rule tabulate_subsvms:
         runtime=5,
     params:
         tables=S1_TABLES,
-        folder=f"{R}/tables/subsvms",
+        folder=lambda wildcards: f"{R}/tables/subsvms",
         datasets=S1["datasets"],
         code=script_hash("tabulate_subsvms"),
     message:
@@ -214,7 +204,7 @@ rule tabulate_datasets:
         mem_mb=1000,
         runtime=5,
     params:
-        stem=f"{R}/tables/subsvms/table1_datasets",
+        stem=lambda wildcards: f"{R}/tables/subsvms/table1_datasets",
         datasets=S1["datasets"],
         code=script_hash("tabulate_datasets"),
     message:
@@ -243,7 +233,7 @@ rule draw_corruption:
         mem_mb=1000,
         runtime=5,
     params:
-        stem=f"{F}/subsvms/figure1",
+        stem=lambda wildcards: f"{F}/subsvms/figure1",
         code=script_hash("draw_corruption"),
     message:
         "Fig. 1 of paper 1"
@@ -273,7 +263,7 @@ rule draw_synthetic:
         mem_mb=1000,
         runtime=5,
     params:
-        stem=f"{F}/subsvms/figure2",
+        stem=lambda wildcards: f"{F}/subsvms/figure2",
         code=script_hash("draw_synthetic"),
     message:
         "Fig. 2 of paper 1"
@@ -301,7 +291,7 @@ rule draw_theory:
         mem_mb=1000,
         runtime=5,
     params:
-        stem=f"{F}/subsvms/theory",
+        stem=lambda wildcards: f"{F}/subsvms/theory",
         code=script_hash("draw_theory"),
     message:
         "Theory of paper 1"
@@ -331,7 +321,7 @@ rule draw_growth:
         mem_mb=1000,
         runtime=5,
     params:
-        stem=f"{F}/subsvms/time_growth",
+        stem=lambda wildcards: f"{F}/subsvms/time_growth",
         code=script_hash("draw_growth"),
     message:
         "Times of SubSVMs"
