@@ -23,8 +23,8 @@ __all__ = ["TABLES_OF", "write_span_tables"]
 
 _SCALED = (
     "CPU seconds for one model, averaged over a seeded sample of the grid, all ways interleaved "
-    "in one thread. The programmes of a sample of the support vectors are solved and the time scaled by "
-    "their number. LIBSVM's cross-validation runs at its own tolerance (1e-3)."
+    "in one thread. The programmes of a sample of the support vectors are solved and the time "
+    "scaled by their number. LIBSVM's cross-validation runs at its own tolerance (1e-3)."
 )
 _SELECTED = (
     "Ties of a rule: the worst test error among the tied models. Models without an in-bound "

@@ -199,8 +199,9 @@ def _add_grid_rows(
     cv = np.stack([r.cv_accuracy for r in runs], axis=2)
     weights = scores.shape[3]
     grid = sum(r.seconds_grid for r in runs) / len(tags)
-    folded = ~np.isnan(cv).any(axis=(0, 2, 3, 4)) if len(cv) else np.zeros(len(tags), bool)
-    folds = sum(r.seconds_cv for r in runs) / max(folded.sum() * len(cv), 1)
+    # NaN marks label vectors that were not cross-validated
+    folded = [k for k in range(len(tags)) if len(cv) and not np.isnan(cv[:, k]).any()]
+    folds = sum(r.seconds_cv for r in runs) / max(len(folded) * len(cv), 1)
     for k, (setting, repeat) in enumerate(tags):
         flat = scores[k].reshape(-1, len(MEASURES))
         only = scores[k, :, :, base].reshape(-1, len(MEASURES))
@@ -208,14 +209,14 @@ def _add_grid_rows(
             ORACLE: (only[np.argmax(only[:, 0])], grid / weights),
             ORACLE_W: (flat[np.argmax(flat[:, 0])], grid),
         }
-        if folded[k]:
+        if k in folded:
             mean = np.mean([flat[np.argmax(c[k])] for c in cv], axis=0)
             chosen[CV] = (mean, grid + folds)
         for method, (values, seconds) in chosen.items():
             _add(results, name, method, setting, repeat, values, seconds)
         worst = max(float(r.residuals[k].max()) for r in runs)
         results.add(name, ORACLE_W, setting, repeat, "kkt_residual", worst)
-        results.add(name, CV, setting, repeat, "cv_splits", len(cv) if folded[k] else 0)
+        results.add(name, CV, setting, repeat, "cv_splits", len(cv) if k in folded else 0)
 
 
 def _add_bag_rows(

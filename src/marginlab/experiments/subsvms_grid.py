@@ -75,9 +75,10 @@ class GridData:
         """Sums over the points at each distinct training row; one vector a row, or one vector."""
         flat = np.atleast_2d(values)
         sums = [np.bincount(self.index, row, self.size) for row in flat]
-        return np.stack(sums) if values.ndim == 2 else sums[0]
+        collected = np.stack(sums).astype(np.float64)
+        return collected if values.ndim == 2 else collected[0]
 
-    def penalties(self, y: NDArray[np.int64], costs: NDArray[np.float64]) -> tuple[Floats, Floats]:
+    def penalties(self, y: NDArray[np.int64], costs: NDArray[np.floating]) -> tuple[Floats, Floats]:
         """Penalties of positive and negative points at each distinct row.
 
         Parameters

@@ -82,7 +82,8 @@ def unique_rows(X: Rows) -> tuple[Rows, NDArray[np.intp]]:
         X[i] equals rows[index[i]].
     """
     seen: dict[bytes, int] = {}
-    index, first = np.empty(X.shape[0], dtype=np.intp), []
+    index = np.empty(X.shape[0], dtype=np.intp)
+    first: list[int] = []
     for i, key in enumerate(_keys(X)):
         number = seen.setdefault(key, len(seen))
         if number == len(first):

@@ -263,7 +263,8 @@ class _State:
         sides = self.positive[rows], self.negative[rows]
         beta = None
         for factor in _PATH:
-            part = _State(self.matrix, *(side * np.float32(factor) for side in sides), beta)
+            positive, negative = (side * np.float32(factor) for side in sides)
+            part = _State(self.matrix, positive, negative, beta)
             part.run(precondition, tol, max_steps, None)
             beta = part.beta
             self.steps[rows] += part.steps
