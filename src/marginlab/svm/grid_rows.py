@@ -14,8 +14,14 @@ import numpy as np
 
 __all__ = ["advance_rows", "restart_rows", "search_rows"]
 
+# With fast arithmetic the order of a sum is the compiler's choice. A function that is called exists
+# twice, alone and inside its caller's code, and a process that compiles runs the one, a process
+# that finds both in the cache the other: the last bits would differ from run to run. Parts
+# that the compiler must inline exist once.
+_part = nb.njit(cache=True, fastmath=True, forceinline=True)
 
-@nb.njit(cache=True, fastmath=True)
+
+@_part
 def _best_bias(v, p, m, b):  # type: ignore[no-untyped-def]
     """Bias that minimises the loss for given K beta: Newton on a monotone function."""
     for _ in range(60):
@@ -35,7 +41,7 @@ def _best_bias(v, p, m, b):  # type: ignore[no-untyped-def]
     return b
 
 
-@nb.njit(cache=True, fastmath=True)
+@_part
 def _restart(k, beta, v, p, m, bias, scale, grad, weight, d, kd, rho, cbar, residual, count):  # type: ignore[no-untyped-def]
     """Optimal bias, active losses, negative gradient and its residual at the current point."""
     b = _best_bias(v[k], p[k], m[k], bias[k])
@@ -66,7 +72,7 @@ def restart_rows(rows, beta, v, p, m, bias, scale, grad, weight, d, kd, rho, cba
         _restart(k, beta, v, p, m, bias, scale, grad, weight, d, kd, rho, cbar, residual, count)
 
 
-@nb.njit(cache=True, fastmath=True)
+@_part
 def _slope(v, p, m, b, kd, db, t, linear, quadratic):  # type: ignore[no-untyped-def]
     """First and second derivative of the objective at a step t along (d, db)."""
     first, second = linear + t * quadratic, quadratic
@@ -83,7 +89,7 @@ def _slope(v, p, m, b, kd, db, t, linear, quadratic):  # type: ignore[no-untyped
     return first + g, second + h
 
 
-@nb.njit(cache=True, fastmath=True)
+@_part
 def _search(k, beta, v, p, m, bias, d, kd, db):  # type: ignore[no-untyped-def]
     """Exact line search: safeguarded Newton on the piecewise linear derivative."""
     linear, quadratic = 0.0, 0.0
@@ -120,7 +126,7 @@ def search_rows(rows, beta, v, p, m, bias, d, kd, shifts):  # type: ignore[no-un
         _search(rows[j], beta, v, p, m, bias, d, kd, shifts[j])
 
 
-@nb.njit(cache=True, fastmath=True)
+@_part
 def _conjugate(k, z, kz, grad, direction, product, weight, rho):  # type: ignore[no-untyped-def]
     """New conjugate direction; returns its curvature and the weighted mean of K p."""
     top = 0.0
@@ -143,7 +149,7 @@ def _conjugate(k, z, kz, grad, direction, product, weight, rho):  # type: ignore
     return top, curve + square - total * mean * mean, mean
 
 
-@nb.njit(cache=True, fastmath=True)
+@_part
 def _descend(k, step, mean, grad, direction, product, weight, scale, d, kd):  # type: ignore[no-untyped-def]
     """Step of conjugate gradients; returns the new residual and the bias along d."""
     a, centre, worst = np.float32(step), np.float32(mean), np.float32(0)
