@@ -6,7 +6,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 CORES ?= all
 BIN := .venv/bin
-SNAKEMAKE := "$(BIN)/snakemake" --quiet rules progress --cores $(CORES) --rerun-incomplete
+SNAKEMAKE := "$(BIN)/snakemake" --quiet host reason --cores $(CORES) --rerun-incomplete
 QUICK := --configfile config/quick.yaml
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
