@@ -14,6 +14,7 @@ OVERLAY = Path(__file__).with_name("tiny.yaml")
 #: One job of every kind that computes, with a table and two figures; about 20 jobs.
 TARGETS = (
     "results/tiny/subsvms/two_gaussians/alpha1.0.csv",
+    "results/tiny/subsvms/baselines/two_gaussians.csv",
     "results/tiny/span/grid_class_twonorm_generated.csv",
     "results/tiny/mrc/check.csv",
     "results/tiny/chain/two_gaussians/svm.csv",
