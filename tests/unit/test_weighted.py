@@ -1,5 +1,6 @@
 """WeightedSVC: scikit-learn's checks, LIBSVM as a peer, weights, and clear errors."""
 
+import cvxopt
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,8 +11,9 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from marginlab.errors import UserError
-from marginlab.svm.box_qp import solve_box_qp
+from marginlab.svm.box_qp import feasible_start, solve_box_qp
 from marginlab.svm.dual import train_on_kernel, train_path
+from marginlab.svm.free_newton import _drop
 from marginlab.svm.kernels import rbf_gram
 from marginlab.svm.weighted import WeightedSVC
 
@@ -102,6 +104,67 @@ def test_one_class_left_and_bad_parameters_are_named():
             WeightedSVC(**wrong).fit(X, y)
     with pytest.raises(NotFittedError):
         _ = WeightedSVC().span_rule_
+
+
+def overlapping(n=600):
+    """Two features, labels that do not depend on them: a kernel of rank far below n."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 2))
+    return rbf_gram(X, None, 0.5), np.where(rng.random(n) < 0.2, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("C", [256.0, 4096.0, 2.0**16])
+def test_large_C_on_a_kernel_of_low_rank(C):
+    K, y = overlapping()
+    s = train_on_kernel(K, y, np.full(y.size, C))
+    assert s.violation <= 1e-6
+    slack = np.maximum(0.0, 1.0 - y * s.decision).sum()
+    bend = s.beta @ K @ s.beta
+    primal, dual = bend / 2 + C * slack, s.alpha.sum() - bend / 2
+    assert abs(primal - dual) <= 1e-8 * dual
+
+
+def test_large_C_on_a_kernel_of_low_rank_costs_few_rounds():
+    K, y = overlapping()
+    lo, hi = np.where(y > 0, 0.0, -4096.0), np.where(y > 0, 4096.0, 0.0)
+    solved = solve_box_qp(K, y, lo, hi, np.zeros(y.size), max_rounds=200)
+    assert solved.violation <= 1e-6
+
+
+def test_large_C_on_a_kernel_of_low_rank_has_the_optimum_of_an_interior_point():
+    K, y = overlapping(300)
+    n, C = y.size, 4096.0
+    cvxopt.solvers.options["show_progress"] = False
+    box = np.vstack([np.diag(-y), np.diag(y)])
+    edge = np.concatenate([np.zeros(n), np.full(n, C)])
+    peer = cvxopt.solvers.qp(
+        *map(cvxopt.matrix, (K, -y, box, edge, np.ones((1, n)))), cvxopt.matrix(0.0)
+    )
+    s = train_on_kernel(K, y, np.full(n, C))
+    ours = s.beta @ K @ s.beta / 2 - y @ s.beta
+    assert ours <= peer["primal objective"] * (1 - 1e-9)  # negative: at least as low
+    assert ours == pytest.approx(peer["primal objective"], rel=1e-6)
+
+
+def test_many_free_variables_at_the_start_of_a_singular_problem():
+    K, y = overlapping()
+    lo, hi = np.where(y > 0, 0.0, -256.0), np.where(y > 0, 256.0, 0.0)
+    start = feasible_start(np.where(y > 0, 128.0, -1.0), lo, hi, 0.0)
+    assert ((start > lo) & (start < hi)).all()
+    again = solve_box_qp(K, y, lo, hi, start)
+    first = solve_box_qp(K, y, lo, hi, np.zeros(y.size))
+    assert again.violation <= 1e-6
+    assert again.x @ (again.gradient - y) == pytest.approx(first.x @ (first.gradient - y), rel=1e-9)
+
+
+@pytest.mark.parametrize("gone", [0, 3, 6])
+def test_a_factor_loses_a_row_and_column(gone):
+    A = np.random.default_rng(2).normal(size=(7, 9))
+    upper = np.ascontiguousarray(np.linalg.cholesky(A @ A.T).T)
+    _drop(upper, 7, gone)
+    kept = np.delete(np.arange(7), gone)
+    left = np.triu(upper[:6, :6])
+    np.testing.assert_allclose(left.T @ left, (A @ A.T)[np.ix_(kept, kept)], atol=1e-12)
 
 
 def test_fixed_variables_stay_and_the_sum_is_kept():

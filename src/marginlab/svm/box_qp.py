@@ -5,8 +5,10 @@
 The dual of the weighted SVM has this form with x = y * alpha, c = y, lo and hi from the instance
 weights; the span of a support vector has it with x = lambda, c = K(., x_p).  The method alternates
 sequential minimal optimisation (second-order choice of the pair, compiled) with Newton steps on
-the free variables (one Cholesky factorisation each).  Pairs find the free set, Newton steps finish
+the free variables (one Cholesky factor a round).  Pairs find the free set, Newton steps finish
 on it: the slow tail of pure SMO for large weights is gone and a start near the optimum pays off.
+The Newton steps of a round go on until no bound is met (`marginlab.svm.free_newton`), so every
+round ends at the optimum of a set of variables that it does not come back to.
 Every step lowers the objective, so the two parts cannot undo each other.
 """
 
@@ -17,18 +19,18 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from marginlab.errors import SolverError
+from marginlab.svm.free_newton import add_rows, newton_steps, reduce_free
 
 __all__ = ["BoxQPResult", "feasible_start", "solve_box_qp"]
 
 Array = NDArray[np.float64]
 
-_RIDGE = 1e-12  # relative to mean diag(K): keeps the Cholesky factor of a singular block alive
-_NEWTON_STEPS = 8  # Newton steps between two runs of pair steps
 _POLISHED = 1e-11  # violation above which an accepted solution gets its last Newton steps
-_PAIRS_A_ROUND = 100  # pair steps a round, one more for each free variable
+_PAIRS = 100  # pair steps a round
+_PAIRS_SINGULAR = 20  # the same where most variables they free will end at a bound again
+_ROUNDING = 16 * float(np.finfo(np.float64).eps)  # of max diag(K) sum |x|: error of a gradient
 
 
 @dataclass(frozen=True)
@@ -107,61 +109,6 @@ def _pair_steps(K, diag, x, g, lo, hi, tol, max_steps):  # type: ignore[no-untyp
     return max_steps, big
 
 
-@njit(cache=True)
-def _add_rows(g, K, rows, factors):  # type: ignore[no-untyped-def]
-    """Add factors[r] * K[rows[r]] to g in place."""
-    for r in range(rows.shape[0]):
-        factor = factors[r]
-        row = K[rows[r]]
-        for k in range(g.shape[0]):
-            g[k] += factor * row[k]
-
-
-def _newton_direction(K_free: Array, g_free: Array) -> Array | None:
-    """Direction to the optimum of the free variables with their sum kept; None if no factor."""
-    size = g_free.size
-    K_free = K_free.copy()
-    K_free.flat[:: size + 1] += _RIDGE * max(float(np.trace(K_free)) / size, 1e-300)
-    factor, info = dpotrf(K_free, lower=0, overwrite_a=1)
-    if info != 0:
-        return None
-    rhs = np.empty((size, 2), order="F")
-    rhs[:, 0] = -g_free
-    rhs[:, 1] = 1.0
-    solved, _ = dpotrs(factor, rhs, lower=0, overwrite_b=1)
-    total = solved[:, 1].sum()
-    if not np.isfinite(total) or total <= 0.0:
-        return None
-    direction: Array = solved[:, 0] - (solved[:, 0].sum() / total) * solved[:, 1]
-    return direction if np.isfinite(direction).all() else None
-
-
-def _newton_steps(K: Array, x: Array, g: Array, lo: Array, hi: Array) -> int:
-    """Newton steps on the free variables in place; a step that meets a bound fixes it there."""
-    free = np.flatnonzero((x > lo) & (x < hi))
-    for count in range(_NEWTON_STEPS):
-        if free.size < 2:
-            return count
-        direction = _newton_direction(K[np.ix_(free, free)], g[free])
-        if direction is None or direction @ g[free] >= 0.0:
-            return count
-        room = np.where(direction > 0, hi[free] - x[free], x[free] - lo[free])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            reach = np.where(direction != 0, room / np.abs(direction), np.inf)
-        step = min(1.0, float(reach.min()))
-        new = x[free] + step * direction
-        blocked = reach <= step * (1 + 1e-10)
-        if step < 1.0:
-            new[blocked] = np.where(direction > 0, hi[free], lo[free])[blocked]
-        new = np.clip(new, lo[free], hi[free])
-        _add_rows(g, K, free, new - x[free])
-        x[free] = new
-        if step == 1.0:
-            return count + 1
-        free = free[~blocked]
-    return _NEWTON_STEPS
-
-
 def feasible_start(x: Array, lo: Array, hi: Array, total: float) -> Array:
     """Clip x to its box and spread what is missing from the sum over the room that is left.
 
@@ -188,7 +135,7 @@ def feasible_start(x: Array, lo: Array, hi: Array, total: float) -> Array:
 def _fresh_gradient(K: Array, c: Array, x: Array) -> Array:
     used = np.flatnonzero(x)
     gradient = -c
-    _add_rows(gradient, K, used, x[used])
+    add_rows(gradient, K, used, x[used])
     return gradient
 
 
@@ -203,7 +150,7 @@ def _polish(
     """Newton steps on the free set of an accepted solution, kept if the violation falls."""
     x, g = found.x.copy(), found.gradient.copy()
     for _ in range(2):
-        _newton_steps(K, x, g, lo, hi)
+        newton_steps(K, x, g, lo, hi, np.flatnonzero((x > lo) & (x < hi)))
         g = _fresh_gradient(K, c, x)
     violation = _residual(x, g, lo, hi)
     if violation < found.violation:
@@ -233,7 +180,8 @@ def solve_box_qp(
     start : ndarray of shape (n,)
         Feasible start; its sum is the sum that is kept.
     tol : float
-        Largest violation of the optimality conditions that is accepted, in units of the gradient.
+        Largest violation of the optimality conditions that is accepted, in units of the gradient;
+        where rounding of the gradient alone is larger (sum |x| above 3e8 at 1e-6), that is.
     max_rounds : int
         Rounds of pair steps and Newton steps before giving up.
 
@@ -255,20 +203,23 @@ def solve_box_qp(
     x = np.clip(start, lo, hi)
     g = _fresh_gradient(K, c, x)
     pairs = newtons = 0
+    rank: int | None = None
     for _ in range(max_rounds):
-        budget = _PAIRS_A_ROUND + int(np.count_nonzero((x > lo) & (x < hi)))
-        steps, violation = _pair_steps(K, diag, x, g, lo, hi, tol, budget)
+        accepted = max(tol, _ROUNDING * float(diag.max()) * float(np.abs(x).sum()))
+        budget = _PAIRS if rank is None else _PAIRS_SINGULAR
+        steps, violation = _pair_steps(K, diag, x, g, lo, hi, accepted, budget)
         pairs += steps
-        if violation <= tol:
+        if violation <= accepted:
             g = _fresh_gradient(K, c, x)
-            steps, violation = _pair_steps(K, diag, x, g, lo, hi, tol, 1)
+            steps, violation = _pair_steps(K, diag, x, g, lo, hi, accepted, 1)
             pairs += steps
-            if violation <= tol:
+            if violation <= accepted:
                 if violation > _POLISHED:
                     x, g, violation = _polish(K, c, lo, hi, BoxQPResult(x, g, violation, 0, 0))
                     newtons += 1
                 return BoxQPResult(x, g, violation, pairs, newtons)
-        newtons += _newton_steps(K, x, g, lo, hi)
+        steps, rank = reduce_free(K, x, g, lo, hi, rank)
+        newtons += steps
     raise SolverError(
         f"the quadratic programme with {c.size} variables was not solved to {tol:g} after "
         f"{max_rounds} rounds; scale the features, lower C or raise tol"
