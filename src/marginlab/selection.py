@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 CRITERIA = ("span_rule", "span_bound", "xi_alpha", "cv")
+#: Reasons to set a model aside, as ``SpanSearch.results_`` names them.
+NO_IN_BOUND, UNSOLVED = "no in-bound support vector", "not solved to tol"
 _TIES = ("worst", "smallest", "first")
 _PLAIN = ("C", "gamma", "kernel", "class_weight")
 #: Rows above which the kernel matrix would not fit an ordinary machine (8 GB).
@@ -43,8 +45,10 @@ def tied_best(values: Array, usable: NDArray[np.bool_]) -> NDArray[np.intp]:
     Returns
     -------
     ndarray of int
+        None at all if every usable value is NaN.
     """
-    lowest = values[usable].min()
+    usable = usable & ~np.isnan(values)
+    lowest = values[usable].min(initial=np.inf)
     return np.flatnonzero(usable & (values <= lowest + 1e-12))
 
 
@@ -83,10 +87,12 @@ class SpanSearch(ClassifierMixin, BaseEstimator):
         Trained on all rows with the best parameters.
     results_ : DataFrame
         One row a model: ``param_*`` and ``params``, the criterion, xi_alpha, total_weight,
-        n_in_bound, n_support, set_aside, rank.
+        n_in_bound, n_support, set_aside, reason (why it was set aside, or ""), rank.
     n_set_aside_ : int
-        Models without an in-bound support vector: their intercept is not unique, so they are
-        left out of the choice.
+        Models left out of the choice: those without an in-bound support vector, since their
+        intercept is not unique, and those of ``n_unsolved_``.
+    n_unsolved_ : int
+        Models whose training, on all rows or on a fold, did not reach ``tol``.
 
     Notes
     -----
@@ -146,8 +152,8 @@ class SpanSearch(ClassifierMixin, BaseEstimator):
         Raises
         ------
         UserError
-            If the grid, the criterion, labels or weights cannot be used, or if no model of the
-            grid has an in-bound support vector.
+            If the grid, the criterion, labels or weights cannot be used, or if every model of
+            the grid is set aside.
         """
         self._check()
         X, y = indexable(X, y)
@@ -156,6 +162,7 @@ class SpanSearch(ClassifierMixin, BaseEstimator):
         rows = self._rows(data)
         self.results_ = self._ranked(grid, rows)
         self.n_set_aside_ = int(self.results_["set_aside"].sum())
+        self.n_unsolved_ = int((self.results_["reason"] == UNSOLVED).sum())
         self.best_index_ = self._choose()
         self.best_params_ = dict(grid[self.best_index_])
         self.best_score_ = float(self.results_[self.criterion][self.best_index_])
@@ -209,7 +216,8 @@ class SpanSearch(ClassifierMixin, BaseEstimator):
         models = train_grid(K, data.signs, weights, data.tol)
         for i, solution in self._watch("models", len(weights))(models):
             row = estimates(solution, K, size, sorted(names))
-            found[members[i]] = {**row, "total_weight": float(weights[i].sum())}
+            total = float(weights[i].sum())
+            found[members[i]] = {**row, "total_weight": total, "unsolved": not solution.solved}
 
     def _watch(self, label: str, total: int | None = None) -> Callable[[Iterable[Any]], Any]:
         if not self.verbose:
@@ -226,7 +234,11 @@ class SpanSearch(ClassifierMixin, BaseEstimator):
         table = pd.concat([table, pd.DataFrame(rows)], axis=1)
         counts = ["n_in_bound", "n_support"]
         table[counts] = table[counts].astype(int)
-        table["set_aside"] = table["n_in_bound"] == 0
+        not_solved = table["unsolved"] | table[self.criterion].isna()
+        table["set_aside"] = not_solved | (table["n_in_bound"] == 0)
+        table["reason"] = np.where(table["set_aside"], NO_IN_BOUND, "")
+        table.loc[not_solved, "reason"] = UNSOLVED
+        table = table.drop(columns="unsolved")
         judged = table[self.criterion].where(~table["set_aside"], np.inf)
         table["rank"] = judged.rank(method="min").astype(int)
         return table
@@ -238,6 +250,10 @@ class SpanSearch(ClassifierMixin, BaseEstimator):
             raise UserError(
                 f"none of the {len(table)} models of param_grid has a support vector inside its "
                 f"bounds, so no intercept is unique; give larger values of C or gamma"
+                if not self.n_unsolved_
+                else f"none of the {len(table)} models of param_grid can be chosen: "
+                f"{self.n_unsolved_} were not solved to tol, the others have no support vector "
+                f"inside their bounds; scale the features, give smaller values of C, or raise tol"
             )
         tied = tied_best(table[self.criterion].to_numpy(dtype=np.float64), usable)
         if self.ties == "worst":

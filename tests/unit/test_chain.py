@@ -48,6 +48,7 @@ from marginlab.experiments.subsvms_uci import corrupt
 from marginlab.results import COLUMNS, is_time_measure, read_results
 from marginlab.seeds import rng
 from marginlab.selection import SpanSearch
+from marginlab.svm import dual
 from marginlab.svm.dual import train_on_kernel
 from marginlab.svm.kernels import rbf_gram
 from marginlab.svm.span_rules import span_rule, support_kernel
@@ -98,6 +99,28 @@ def run_chain(prepared, out):
     tune_weights(data, labels, out / "svm.csv", **common)
     bound_risk(data, labels, out / "mrc.csv", **common)
     return read_results([out / f"{step}.csv" for step in ("labels", "svm", "mrc")])
+
+
+def test_models_that_are_not_solved_are_counted_and_left_out(prepared, tmp_path, monkeypatch):
+    folder, noise = prepared
+    solve = dual.solve_box_qp
+
+    def failing(K, c, lo, hi, start, tol):
+        few = 0 if (hi - lo).max() > 7.9 else 5000
+        return solve(K, c, lo, hi, start, tol, max_rounds=few)
+
+    monkeypatch.setattr(dual, "solve_box_qp", failing)
+    common = {"settings": SETTINGS, "run": "quick", "seed": 7}
+    labels = tmp_path / "labels.npz"
+    correct_labels(folder / "blobs.npz", noise, labels, tmp_path / "labels.csv", **common)
+    tune_weights(folder / "blobs.npz", labels, tmp_path / "svm.csv", **common)
+    rows = read_results([tmp_path / "svm.csv"])
+    counts = rows[rows["measure"] == "n_unsolved"]["value"]
+    assert (counts >= 1).all()
+    assert (counts < rows[rows["measure"] == "n_models"]["value"].to_numpy()).all()
+    errors = rows[rows["method"].str.endswith(":best") & (rows["measure"] == "error")]["value"]
+    assert errors.size
+    assert errors.notna().all()
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,13 @@ import pytest
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from marginlab.errors import UserError
+from marginlab.datasets import Dataset
+from marginlab.errors import SolverError, UserError
+from marginlab.experiments.span_grid import run_grid
+from marginlab.experiments.span_loo import run_leave_one_out
+from marginlab.experiments.span_tables import error_grid
 from marginlab.selection import SpanSearch
+from marginlab.svm import dual
 from marginlab.svm.grid import chains
 from marginlab.svm.weighted import WeightedSVC
 
@@ -109,3 +114,63 @@ def test_mistakes_are_named(arguments, said):
     X, y, _ = sample(n=20)
     with pytest.raises(UserError, match=said):
         SpanSearch(WeightedSVC(), **arguments).fit(X, y)
+
+
+def fail_above(monkeypatch, penalty, rows=None):
+    """Let the solver fail for weights above `penalty`, on `rows` rows only if given."""
+    solve = dual.solve_box_qp
+
+    def failing(K, c, lo, hi, start, tol):
+        few = 0 if (hi - lo).max() > penalty and rows in (None, c.size) else 5000
+        return solve(K, c, lo, hi, start, tol, max_rounds=few)
+
+    monkeypatch.setattr(dual, "solve_box_qp", failing)
+
+
+@pytest.mark.parametrize("criterion", ["span_rule", "cv"])
+def test_a_model_that_is_not_solved_is_set_aside_and_named(criterion, monkeypatch):
+    X, y, _ = sample()
+    grid = {"C": [100.0, 1.0, 200.0, 2.0]}
+    whole = SpanSearch(WeightedSVC(), grid, criterion).fit(X, y)
+    fail_above(monkeypatch, 50.0)
+    search = SpanSearch(WeightedSVC(), grid, criterion).fit(X, y)
+    assert (search.n_unsolved_, search.n_set_aside_) == (2, 2)
+    assert list(search.results_["reason"]) == ["not solved to tol", "", "not solved to tol", ""]
+    assert search.best_params_["C"] in (1.0, 2.0)
+    assert search.results_["rank"].max() == search.results_["rank"][0]
+    kept = [1, 3]
+    np.testing.assert_array_equal(search.results_[criterion][kept], whole.results_[criterion][kept])
+
+
+def test_a_fold_that_is_not_solved_sets_the_model_aside(monkeypatch):
+    X, y, _ = sample()
+    fail_above(monkeypatch, 50.0, rows=72)
+    search = SpanSearch(WeightedSVC(), {"C": [1.0, 100.0]}, "cv").fit(X, y)
+    assert list(search.results_["reason"]) == ["", "not solved to tol"]
+    assert np.isnan(search.results_["cv"][1])
+    assert search.best_params_ == {"C": 1.0}
+
+
+def test_a_grid_without_a_solved_model_is_one_sentence(monkeypatch):
+    X, y, _ = sample()
+    fail_above(monkeypatch, 0.0)
+    with pytest.raises(UserError, match=r"2 were not solved to tol.*scale the features"):
+        SpanSearch(WeightedSVC(), {"C": [1.0, 100.0]}).fit(X, y)
+    with pytest.raises(SolverError, match="not solved to 1e-06"):
+        WeightedSVC(C=1.0).fit(X, y)
+
+
+def test_the_jobs_of_the_span_paper_outlive_a_model_that_is_not_solved(monkeypatch):
+    X, y, _ = sample()
+    signs = np.where(y == 1, 1, -1)
+    data = Dataset(X[:60], signs[:60], X[60:], signs[60:], {"name": "made"})
+    settings = {"log2_C": {"low": -1, "high": 1, "step": 1}, "tol": 1e-6}
+    fail_above(monkeypatch, 1.5)
+    rows = run_grid(data, settings, "class", folds=3, seed=0, run="quick")
+    solved = rows[rows["measure"] == "kkt_residual_below_tol"]["value"]
+    assert 0 < solved.sum() < solved.size
+    left = error_grid(rows, "made")
+    assert len(left) == solved.sum()
+    assert left.notna().all().all()
+    loo = run_leave_one_out(data, settings, "class", 9, True, 0, "quick")
+    assert loo["setting"].nunique() == solved.sum()

@@ -207,7 +207,8 @@ def _values(
         "estimate": search.best_score_,
         "ties": int((search.results_["rank"] == search.results_["rank"].min()).sum()),
         "settings": len(best),
-        "set_aside": search.n_set_aside_,
+        "set_aside": search.n_set_aside_ - search.n_unsolved_,
+        "unsolved": search.n_unsolved_,
         "training_error": float(np.mean(model.predict(X) != table.labels)),
         "best": best[columns].head(args.top).to_dict("records"),
         "seconds": seconds,
@@ -251,6 +252,10 @@ def _remarks(values: dict[str, Any]) -> list[str]:
         remarks.append(
             f"{values['set_aside']} settings have no support vector inside its bounds and are "
             f"left out"
+        )
+    if values["unsolved"]:
+        remarks.append(
+            f"{values['unsolved']} settings were not solved to the tolerance and are left out"
         )
     return remarks
 

@@ -178,7 +178,8 @@ def tune_weights(
     table : str or Path
         Tidy results. Method "svm:<labels>:<weights>:<criterion>": error and bac on the test
         part. Method "grid:<labels>": rank_<criterion> (Spearman correlation of the estimate
-        with the test error over the grid), n_models, n_set_aside, seconds_train,
+        with the test error over the grid), n_models, n_set_aside, n_unsolved (those of them
+        that did not reach the tolerance, on all rows or on a fold), seconds_train,
         seconds_span, seconds_cv.
     settings : mapping
         Section ``chain`` of the configuration.
@@ -247,6 +248,9 @@ class _Grids:
         usable = np.zeros(len(solutions), dtype=bool)
         values = {name: np.zeros(len(solutions)) for name in ("span", "checked")}
         for index, solution in solutions.items():
+            if not solution.solved:
+                values["span"][index] = values["checked"][index] = np.nan
+                continue
             support = support_kernel(solution, self.K)
             wrong = loo_errors(solution, support)
             usable[index] = support.n_in_bound > 0
@@ -263,14 +267,16 @@ class _Grids:
             grid.keep(index, solution)
         wrong = (grid.beta @ self.K_test + grid.intercept[:, None] > 0) != (self.y_test > 0)
         rates = [wrong[:, self.y_test == label].mean(axis=1) for label in (-1, 1)]
-        return wrong.mean(axis=1), 1.0 - (rates[0] + rates[1]) / 2.0
+        known = np.where(np.isnan(grid.intercept), np.nan, 1.0)
+        return known * wrong.mean(axis=1), known * (1.0 - (rates[0] + rates[1]) / 2.0)
 
 
 def _add(results: Results, cell: tuple[str, str, int], labels: str, models: Models) -> None:
     dataset, setting, repeat = cell
     families = (models.uniform, ~models.uniform, np.ones_like(models.uniform))
     for weights, members in zip(WEIGHTS, families, strict=True):
-        candidates = members & models.usable
+        # a model is judged by all criteria or by none
+        candidates = members & models.usable & np.isfinite(models.estimates["cv"])
         if not candidates.any():
             continue
         for criterion in CRITERIA:
@@ -284,12 +290,14 @@ def _add(results: Results, cell: tuple[str, str, int], labels: str, models: Mode
 
 
 def _summary(models: Models) -> dict[str, float]:
-    kept, error = models.usable, models.estimates["best"]
+    error, solved = models.estimates["best"], np.isfinite(models.estimates["cv"])
+    kept = models.usable & solved
     ranks = {
         f"rank_{name}": rank_correlation(models.estimates[name][kept], error[kept])
         for name in CRITERIA[:-1]
     }
     counts = {"n_models": float(kept.size), "n_set_aside": float((~kept).sum())}
+    counts["n_unsolved"] = float((~solved).sum())
     return ranks | counts | {f"seconds_{name}": value for name, value in models.seconds.items()}
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from marginlab.datasets import Dataset
+from marginlab.errors import SolverError
 from marginlab.experiments.span_grid import set_weights
 from marginlab.progress import progress
 from marginlab.results import Results
@@ -73,7 +74,11 @@ def run_leave_one_out(
     for i, solution in progress(trained, f"{name}: leave-one-out", len(names)):
         if not solution.in_bound.any():
             continue
-        for measure, value in _facts(solution, K, retrain).items():
+        try:
+            facts = _facts(solution, K, retrain)
+        except SolverError:
+            facts = {"retraining_failed": 1.0}
+        for measure, value in facts.items():
             results.add(name, "model", names[i], 0, measure, value)
     return results.frame()
 

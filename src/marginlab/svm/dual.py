@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from marginlab.errors import SolverError
 from marginlab.svm.box_qp import solve_box_qp
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "solution_of",
     "train_on_kernel",
     "train_path",
+    "unsolved",
 ]
 
 Array = NDArray[np.float64]
@@ -47,7 +49,8 @@ class DualSolution:
     decision : ndarray of shape (l,)
         f(x_i), computed in float64.
     violation : float
-        Largest violation of the optimality conditions of the dual.
+        Largest violation of the optimality conditions of the dual; infinite where the training
+        failed (see `unsolved`).
     """
 
     y: Array
@@ -56,6 +59,11 @@ class DualSolution:
     intercept: float
     decision: Array
     violation: float
+
+    @property
+    def solved(self) -> bool:
+        """Whether the training succeeded."""
+        return bool(np.isfinite(self.violation))
 
     @property
     def in_bound(self) -> NDArray[np.bool_]:
@@ -118,6 +126,17 @@ def solution_of(y: Array, C: Array, alpha: Array, products: Array) -> DualSoluti
     return DualSolution(y, C, alpha, intercept, products + intercept, residual)
 
 
+def unsolved(y: Array, C: Array) -> DualSolution:
+    """Stand-in for a model whose training failed: no support vector, decision values NaN.
+
+    Parameters
+    ----------
+    y, C : ndarray of shape (l,)
+    """
+    nan = float("nan")
+    return DualSolution(y, C, np.zeros_like(C), nan, np.full_like(C, nan), float("inf"))
+
+
 def train_on_kernel(
     K: Array, y: Array, C: Array, start: Array | None = None, tol: float = 1e-6
 ) -> DualSolution:
@@ -139,6 +158,11 @@ def train_on_kernel(
     Returns
     -------
     DualSolution
+
+    Raises
+    ------
+    SolverError
+        If the tolerance is not reached.
     """
     lo = np.where(y > 0, 0.0, -C)
     hi = np.where(y > 0, C, 0.0)
@@ -164,6 +188,7 @@ def train_path(
     Yields
     ------
     DualSolution
+        `unsolved` where the tolerance is not reached: one model does not cost the others.
     """
     previous: DualSolution | None = None
     for C in weights:
@@ -172,5 +197,9 @@ def train_path(
             ratio = C / previous.C
             if np.ptp(ratio) <= 1e-9 * ratio[0]:
                 start = np.minimum(previous.alpha * ratio[0], C)
-        previous = train_on_kernel(K, y, C, start, tol)
+        try:
+            previous = train_on_kernel(K, y, C, start, tol)
+        except SolverError:
+            yield unsolved(y, C)
+            continue
         yield previous

@@ -67,6 +67,7 @@ def train_grid(
     index : int
         Position in ``weights``.
     solution : DualSolution
+        Its ``solved`` is False where the training failed.
     """
     for chain in chains(weights):
         solutions = train_path(K, y, [weights[i] for i in chain], tol)
@@ -91,7 +92,10 @@ def estimates(
     Returns
     -------
     dict
+        Of a model that is not solved: NaN, and 0 for counts.
     """
+    if not solution.solved:
+        return {name: 0.0 if name.startswith("n_") else float("nan") for name in names}
     kernel = support_kernel(solution, K)
     n = kernel.n_in_bound
     compute: dict[str, Callable[[], float]] = {
@@ -123,7 +127,7 @@ class GridModels:
         self.beta[index] = solution.beta
         self.intercept[index] = solution.intercept
 
-    def errors(self, K_new: Array, y_new: Array) -> NDArray[np.intp]:
+    def errors(self, K_new: Array, y_new: Array) -> Array:
         """Number of rows with y f(x) <= 0, for every model.
 
         Parameters
@@ -135,9 +139,11 @@ class GridModels:
         Returns
         -------
         ndarray of shape (n_models,)
+            NaN for a model that was not solved.
         """
         values = self.beta @ K_new + self.intercept[:, None]
-        return np.asarray((values * y_new <= 0).sum(axis=1))
+        wrong = (values * y_new <= 0).sum(axis=1)
+        return np.where(np.isnan(self.intercept), np.nan, wrong)
 
 
 def error_rates(
@@ -184,7 +190,7 @@ def cross_validate(
     -------
     errors : ndarray of shape (n_models,)
         Wrong rows over all folds, by the number of test rows; a fold that trains on one class
-        predicts that class.
+        predicts that class. NaN for a model that was not solved on some fold.
     seconds : float
     """
     begin = time.perf_counter()
@@ -198,9 +204,7 @@ def cross_validate(
     return wrong / total, time.perf_counter() - begin
 
 
-def _fold_errors(
-    K: Array, y: Array, weights: Sequence[Array], fold: Fold, tol: float
-) -> NDArray[np.intp]:
+def _fold_errors(K: Array, y: Array, weights: Sequence[Array], fold: Fold, tol: float) -> Array:
     train, test = fold
     models = GridModels(len(weights), train.size)
     K_train = np.ascontiguousarray(K[np.ix_(train, train)])
