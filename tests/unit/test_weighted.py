@@ -10,11 +10,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from marginlab.errors import UserError
+from marginlab.errors import SolverError, UserError
 from marginlab.svm.box_qp import feasible_start, solve_box_qp
 from marginlab.svm.dual import train_on_kernel, train_path
 from marginlab.svm.free_newton import _drop
-from marginlab.svm.kernels import rbf_gram
+from marginlab.svm.kernels import linear_gram, rbf_gram
 from marginlab.svm.weighted import WeightedSVC
 
 
@@ -155,6 +155,26 @@ def test_many_free_variables_at_the_start_of_a_singular_problem():
     first = solve_box_qp(K, y, lo, hi, np.zeros(y.size))
     assert again.violation <= 1e-6
     assert again.x @ (again.gradient - y) == pytest.approx(first.x @ (first.gradient - y), rel=1e-9)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 25), st.floats(-2, 12))
+@settings(max_examples=60, deadline=None)
+def test_linear_kernels_are_solved_with_few_rounds(seed, d, power):
+    # in-bound rows are one more than the rank: singular without the constraint on the sum
+    X, y, w = sample(seed, n=60, d=d)
+    C = w * 2.0**power
+    lo, hi = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
+    solved = solve_box_qp(linear_gram(X, None), y, lo, hi, np.zeros(60), max_rounds=200)
+    assert solved.violation <= 1e-6
+    assert abs(solved.x.sum()) <= 1e-12 * C.sum()
+
+
+def test_rounding_excuses_no_more_than_the_usual_tolerance():
+    X, y, w = sample()
+    K = linear_gram(1e5 * X, None)
+    with pytest.raises(SolverError, match="scale the features"):
+        train_on_kernel(K, y, w * 1e6)
+    assert train_on_kernel(K * 1e-10, y, w * 1e6).violation <= 1e-3
 
 
 @pytest.mark.parametrize("gone", [0, 3, 6])

@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 _POLISHED = 1e-11  # violation above which an accepted solution gets its last Newton steps
 _PAIRS = 100  # pair steps a round
 _PAIRS_SINGULAR = 20  # the same where most variables they free will end at a bound again
+_LOOSEST = 1e-3  # violation that rounding excuses, LIBSVM's usual tolerance
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)  # of max diag(K) sum |x|: error of a gradient
 
 
@@ -181,7 +182,8 @@ def solve_box_qp(
         Feasible start; its sum is the sum that is kept.
     tol : float
         Largest violation of the optimality conditions that is accepted, in units of the gradient;
-        where rounding of the gradient alone is larger (sum |x| above 3e8 at 1e-6), that is.
+        where rounding of the gradient alone is larger (sum |x| max K above 3e8 at 1e-6), that
+        is, up to 1e-3.
     max_rounds : int
         Rounds of pair steps and Newton steps before giving up.
 
@@ -205,7 +207,8 @@ def solve_box_qp(
     pairs = newtons = 0
     rank: int | None = None
     for _ in range(max_rounds):
-        accepted = max(tol, _ROUNDING * float(diag.max()) * float(np.abs(x).sum()))
+        rounding = _ROUNDING * float(diag.max()) * float(np.abs(x).sum())
+        accepted = max(tol, min(rounding, _LOOSEST))
         budget = _PAIRS if rank is None else _PAIRS_SINGULAR
         steps, violation = _pair_steps(K, diag, x, g, lo, hi, accepted, budget)
         pairs += steps

@@ -40,11 +40,15 @@ def add_rows(g, K, rows, factors):  # type: ignore[no-untyped-def]
 
 
 def _factor(block: Array) -> tuple[Array | None, int]:
-    """Upper Cholesky factor with the smallest ridge that works, and the numerical rank."""
+    """Upper Cholesky factor with the smallest ridge that works, and the numerical rank.
+
+    A constant is added to the block, which changes nothing for steps that sum to 0: without it,
+    a block of as many dimensions as its rank and one would be singular, its programme not.
+    """
     size = len(block)
     scale = max(float(np.trace(block)) / size, 1e-300)
     for ridge in _RIDGES:
-        shifted = block.copy()
+        shifted = block + scale
         shifted.flat[:: size + 1] += ridge * scale
         # symmetric: the transpose is the same matrix in LAPACK's order, so nothing is copied
         lower, info = dpotrf(shifted.T, lower=1, overwrite_a=1)
@@ -188,9 +192,12 @@ def newton_steps(
         return 0, rank
     new = x[free]
     steps = _walk(upper, block, new, g[free], lo[free], hi[free], free.size)
-    if np.isfinite(new).all():
-        add_rows(g, K, free, new - x[free])
-        x[free] = new
+    move = new - x[free]
+    change = move @ (g[free] + block @ move / 2)
+    if not change < 0.0:  # rounding is larger than what is left to gain
+        return 0, rank
+    add_rows(g, K, free, move)
+    x[free] = new
     return steps, rank
 
 
