@@ -17,6 +17,7 @@ configfile: "config/config.yaml"
 
 
 include: "rules/common.smk"
+include: "rules/availability.smk"
 include: "rules/data.smk"
 """
 CONFIG = {
