@@ -115,7 +115,7 @@ rule draw_mrc:
         runtime=5,
     params:
         figure=lambda wildcards: wildcards.mrc_figure,
-        stem=lambda wildcards: f"{F}/mrc/{{mrc_figure}}",
+        stem=lambda wildcards: f"{F}/mrc/{wildcards.mrc_figure}",
         settings=S3,
         code=script_hash("draw_mrc"),
     message:
