@@ -218,7 +218,8 @@ def print_summary(run: str, brief: bool = False, stream: TextIO | None = None) -
     for paper, group in summary.groupby("paper", sort=False):
         numbers = group[group["item"] != "claims of the text"]
         claims = group[group["item"] == "claims of the text"]
-        out.write(f"  {paper}: {_line('values', numbers)}{_line('claims', claims)}\n")
+        counts = _line("values", numbers) + _line("claims", claims)
+        out.write(f"  {paper}: {counts.rstrip()}\n")
     out.write(f"  full table: {path.with_suffix('.md')}\n")
 
 
