@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +17,8 @@ if TYPE_CHECKING:  # pandas takes a second to import, and most jobs do without i
     import pandas as pd
 
 __all__ = ["atomic_path", "write_csv", "write_npz", "write_text"]
+
+_TAIL = 40  # characters of the name that the temporary name keeps: names end at 255 bytes
 
 
 @contextmanager
@@ -33,7 +37,9 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     """
     final = Path(path)
     final.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".part-", suffix=final.suffix, dir=final.parent)
+    _sweep(final)
+    prefix = f".part-{_host()}-{os.getpid()}-"
+    handle, name = tempfile.mkstemp(prefix, f"-{final.name[-_TAIL:]}", final.parent)
     os.close(handle)
     temporary = Path(name)
     try:
@@ -42,6 +48,30 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         temporary.replace(final)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _host() -> str:
+    return socket.gethostname().replace("-", "_").replace("/", "_")[:40] or "host"
+
+
+def _sweep(final: Path) -> None:
+    """Remove what a killed process of this machine left of the same file."""
+    pattern = f".part-{glob.escape(_host())}-*-{glob.escape(final.name[-_TAIL:])}"
+    for left in final.parent.glob(pattern):
+        owner = left.name.split("-")[2]
+        if owner.isdigit() and not _alive(int(owner)):
+            left.unlink(missing_ok=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        if os.name == "posix":  # elsewhere there is no signal that only asks
+            os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it belongs to somebody else
+        return True
+    return True
 
 
 def write_text(path: str | Path, text: str) -> None:

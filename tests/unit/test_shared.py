@@ -3,6 +3,8 @@
 import ast
 import hashlib
 import io
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -51,6 +53,22 @@ def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path):
         raise RuntimeError("stop")
     assert target.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_write(tmp_path):
+    final = tmp_path / "table.csv"
+    code = (
+        "import os, sys; from marginlab.files import atomic_path\n"
+        "with atomic_path(sys.argv[1]) as part: part.write_text('half'); os.kill(os.getpid(), 9)"
+    )
+    for name in ("table.csv", "other.csv"):
+        subprocess.run([sys.executable, "-c", code, str(tmp_path / name)], check=False)
+    assert len(list(tmp_path.glob(".part-*"))) == 2
+    with atomic_path(final) as mine:
+        write_text(final, "whole")  # a second writer leaves the first one's file alone
+        assert mine.exists()
+    left = [path.name for path in tmp_path.glob(".part-*")]
+    assert len(left) == 1 and left[0].endswith("other.csv")
 
 
 def test_npz_has_the_same_bytes_and_refuses_objects(tmp_path):
