@@ -39,7 +39,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     final.parent.mkdir(parents=True, exist_ok=True)
     _sweep(final)
     prefix = f".part-{_host()}-{os.getpid()}-"
-    handle, name = tempfile.mkstemp(prefix, f"-{final.name[-_TAIL:]}", final.parent)
+    handle, name = tempfile.mkstemp(f"-{final.name[-_TAIL:]}", prefix, final.parent)
     os.close(handle)
     temporary = Path(name)
     try:

@@ -68,7 +68,8 @@ def test_what_a_killed_writer_left_goes_with_the_next_write(tmp_path):
         write_text(final, "whole")  # a second writer leaves the first one's file alone
         assert mine.exists()
     left = [path.name for path in tmp_path.glob(".part-*")]
-    assert len(left) == 1 and left[0].endswith("other.csv")
+    assert len(left) == 1
+    assert left[0].endswith("other.csv")
 
 
 def test_npz_has_the_same_bytes_and_refuses_objects(tmp_path):
