@@ -17,6 +17,7 @@ from marginlab.experiments.subsvms_grid import (
     GridData,
     class_penalties,
     cross_validate,
+    fold_scores,
     point_scores,
     run_gamma,
     split_folds,
@@ -24,6 +25,7 @@ from marginlab.experiments.subsvms_grid import (
 from marginlab.experiments.subsvms_uci import corrupt
 from marginlab.files import write_npz
 from marginlab.measures import accuracy, auc, bac, sif
+from marginlab.seeds import rng
 
 SETTINGS = {
     "C": [1.0, 10.0],
@@ -115,14 +117,55 @@ def test_cross_validation_is_that_of_libsvm():
     y, data = dataset.y_train, GridData.of(dataset)
     costs = class_penalties(y, [10.0], [0.3, 1.0])
     fold = split_folds(len(y), 4, np.random.default_rng(0))
-    found = cross_validate(data, data.kernel(0.4), y[None], costs[None], fold, tol=1e-5)
+    right = cross_validate(data, data.kernel(0.4), y[None], costs[None], fold, tol=1e-5)
+    plain, balanced = fold_scores(right, y[None])
     for k in range(2):
-        right = 0
+        right, agreement = 0, []
         for number in range(4):
             on = fold != number
             f = _svc(dataset.X_train[on], y[on], costs[k][on], 0.4)(dataset.X_train[~on])
             right += (np.where(f > 0, 1, -1) == y[~on]).sum()
-        assert found[0, k] == pytest.approx(right / len(y), abs=1.5 / len(y))
+            agreement += [*zip(y[~on], np.where(f > 0, 1, -1), strict=True)]
+        assert plain[0, k] == pytest.approx(right / len(y), abs=1.5 / len(y))
+        expected = bac(*np.array(agreement).T)
+        assert balanced[0, k] == pytest.approx(expected, abs=1.5 / np.bincount(y + 1).max())
+
+
+def test_cv_by_bac_takes_the_point_that_a_plain_search_takes(tmp_path):
+    random = np.random.default_rng(6)
+    y = np.where(np.arange(240) % 6 == 0, 1, -1)
+    X = random.standard_normal((240, 2)) + 1.1 * (y[:, None] > 0)
+    data = tmp_path / "skew.npz"
+    save_prepared(Dataset(X[:120], y[:120], X[120:], y[120:], {"name": "skew"}), data)
+    noise = tmp_path / "noise.npz"
+    corrupt(data, noise, alpha="0.5", rho=0.3, repeats=1, seed=1)
+    labels = np.load(noise)["y_noisy"][0].astype(int)
+    settings = SETTINGS | {"W": [0.3, 1.0, 5.0], "cv_splits": 1, "tolerance": 1e-5}
+    run_baselines(
+        data, {"0.5": noise}, tmp_path / "t.csv", tmp_path / "g.npz",
+        settings=settings, run="quick", seed=5,
+    )  # fmt: skip
+    fold = split_folds(120, 3, rng(5, "subsvms", "skew", "folds", 0))
+    rare = 1 if (labels == 1).sum() < (labels == -1).sum() else -1
+    best: dict[str, tuple[float, float]] = {"accuracy": (-1, 0), "bac": (-1, 0)}
+    for gamma in (0.3 / 2, 3.0 / 2):
+        for C in settings["C"]:
+            for W in settings["W"]:
+                costs = np.where(labels == rare, C * W, C)
+                guess = np.zeros(120, int)
+                for on in (fold != k for k in range(3)):
+                    decide = _svc(X[:120][on], labels[on], costs[on], gamma)
+                    guess[~on] = np.where(decide(X[:120][~on]) > 0, 1, -1)
+                test = np.where(_svc(X[:120], labels, costs, gamma)(X[120:]) > 0, 1, -1)
+                for measure, of in (("accuracy", accuracy), ("bac", bac)):
+                    if of(labels, guess) > best[measure][0]:
+                        best[measure] = (of(labels, guess), bac(y[120:], test))
+    frame = pd.read_csv(tmp_path / "t.csv")
+    found = frame[frame.measure == "bac"].set_index("method").value
+    assert found["CV-SVM (BAC)"] == pytest.approx(best["bac"][1], abs=1e-6)
+    assert found["CV-SVM"] == pytest.approx(best["accuracy"][1], abs=1e-6)
+    # the two choices differ here, so each can be wrong by itself
+    assert best["bac"][1] > best["accuracy"][1] + 0.05
 
 
 def test_class_weights_follow_the_corrupted_minority():
@@ -141,12 +184,13 @@ def test_folds_are_equal_and_seeded():
 def test_table_has_every_method_and_oracles_are_at_least_as_accurate(outcome):
     frame, _ = outcome
     means = frame[frame.measure == "accuracy"].set_index(["method", "setting", "repeat"]).value
-    methods = {"Oracle-SVM", "Oracle-SVM (W searched)", "Bag-SVM", "CV-SVM"}
+    methods = {"Oracle-SVM", "Oracle-SVM (W searched)", "Bag-SVM", "CV-SVM", "CV-SVM (BAC)"}
     assert set(frame.method) == methods
     for setting, repeat in (("clean", 0), ("alpha=0.5", 0), ("alpha=0.5", 1)):
         searched = means["Oracle-SVM (W searched)", setting, repeat]
         assert searched >= means["Oracle-SVM", setting, repeat]
         assert searched >= means["CV-SVM", setting, repeat]
+        assert searched >= means["CV-SVM (BAC)", setting, repeat]
     residuals = frame[frame.measure == "kkt_residual"].value
     assert residuals.max() <= 10 * SETTINGS["tolerance"]
     assert (frame[frame.measure == "cv_splits"].value == 2).all()
@@ -162,9 +206,10 @@ def test_large_sets_cross_validate_the_first_corruptions_only(tmp_path):
     splits = frame[frame.measure == "cv_splits"].set_index(["setting", "repeat"]).value
     assert splits["alpha=0.5", 0] == 1
     assert splits["alpha=0.5", 1] == 0
-    folds = frame[(frame.method == "CV-SVM") & (frame.measure == "bac")]
-    assert (folds.repeat == 0).all()
-    assert len(folds) == 2
+    for method in ("CV-SVM", "CV-SVM (BAC)"):
+        folds = frame[(frame.method == method) & (frame.measure == "bac")]
+        assert (folds.repeat == 0).all()
+        assert len(folds) == 2
 
 
 def test_same_tables_twice(outcome, tmp_path):

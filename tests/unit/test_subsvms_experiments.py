@@ -5,7 +5,12 @@ import pytest
 from marginlab.datasets import Dataset, save_prepared
 from marginlab.errors import ConfigError, DataError
 from marginlab.experiments.subsvms_claims import judge_claims
-from marginlab.experiments.subsvms_report import score_table, settings_of, write_result_tables
+from marginlab.experiments.subsvms_report import (
+    folds_note,
+    score_table,
+    settings_of,
+    write_result_tables,
+)
 from marginlab.experiments.subsvms_synthetic import curves, powers_of_two, run_synthetic
 from marginlab.experiments.subsvms_uci import correct_dataset, corrupt, read_noise
 from marginlab.results import Results, read_results
@@ -90,6 +95,33 @@ def test_bold_is_a_lead_of_five_points(tmp_path):
     text = (tmp_path / "table2_bac.md").read_text()
     assert "**0.750**" in text
     assert "**0.725**" not in text
+
+
+def test_the_note_counts_splits_and_corruptions():
+    results = Results("test", "subsvms")
+    for name, splits, repeats in (("a", 5, 10), ("b", 1, 3), ("c", 1, 3)):
+        results.add(name, "CV-SVM", "clean", 0, "cv_splits", splits)
+        for k in range(10):
+            value = splits if k < repeats else 0
+            results.add(name, "CV-SVM", "alpha=0.5", k, "cv_splits", value)
+    note = folds_note(results.frame(), ["a", "b", "c", "absent"])
+    assert "5 random splits on 10 corruptions of each direction on a;" in note
+    assert "1 random split on 3 corruptions of each direction on b, c." in note
+    assert folds_note(results.frame(), ["absent"]) == ""
+
+
+def test_the_claim_of_a_lead_names_our_stronger_peers():
+    results = Results("test", "subsvms")
+    methods = {"SubSVMs": 0.8, "CV-SVM (BAC)": 0.9, "Oracle-SVM (W searched)": 0.8}
+    for method in ("Oracle-SVM", "Blind-SVM", "Bag-SVM", "CV-SVM"):
+        methods[method] = 0.6
+    for method, value in methods.items():
+        results.add("a", method, "clean", 0, "bac", value)
+    published = pd.read_csv("config/published/subsvms_claims.csv")
+    table = judge_claims(published, results.frame(), read_results([])).set_index("claim")
+    evidence = table.loc["subsvms_leads", "evidence"]
+    assert "our Oracle-SVM (W searched) ahead by 0.05 in 0 of 1, behind in 0" in evidence
+    assert "our CV-SVM (BAC) ahead by 0.05 in 0 of 1, behind in 1" in evidence
 
 
 def test_settings_are_ordered():

@@ -29,6 +29,7 @@ __all__ = [
     "class_penalties",
     "cross_validate",
     "decisions",
+    "fold_scores",
     "point_scores",
     "run_gamma",
     "split_folds",
@@ -152,7 +153,9 @@ def cross_validate(
     *,
     tol: float,
 ) -> NDArray[np.float64]:
-    """Accuracy on the held-out, equally corrupted labels for each label vector and grid point.
+    """Points of each class right when held out, for each label vector and grid point.
+
+    The labels of the held-out points are those given, as corrupted as the others.
 
     Parameters
     ----------
@@ -167,9 +170,10 @@ def cross_validate(
 
     Returns
     -------
-    ndarray of shape (k, g)
+    ndarray of shape (k, g, 2)
+        Numbers of negative and positive points; `fold_scores` makes accuracies of them.
     """
-    right = np.zeros(costs.shape[:2])
+    right = np.zeros((*costs.shape[:2], 2))
     for number in np.unique(fold):
         inside = fold != number
         rows, out = (np.unique(data.index[part]) for part in (inside, ~inside))
@@ -186,8 +190,27 @@ def cross_validate(
         )
         for k, y in enumerate(labels):
             ups, downs = (data.collect(((y == s) & ~inside) * 1.0)[out] for s in (1, -1))
-            right[k] += guess[k] @ ups + (~guess[k]) @ downs
-    return right / labels.shape[1]
+            right[k] += np.stack([~guess[k] @ downs, guess[k] @ ups], axis=1)
+    return right
+
+
+def fold_scores(
+    right: NDArray[np.float64], labels: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Accuracy and balanced accuracy of a cross-validation, all its folds pooled.
+
+    Parameters
+    ----------
+    right : ndarray of shape (k, g, 2)
+        Of `cross_validate`.
+    labels : ndarray of shape (k, n)
+
+    Returns
+    -------
+    accuracy, balanced accuracy : ndarrays of shape (k, g)
+    """
+    counts = np.stack([(labels == sign).sum(axis=1) for sign in (-1, 1)], axis=1)
+    return right.sum(axis=2) / labels.shape[1], (right / counts[:, None]).mean(axis=2)
 
 
 def point_scores(scores: Floats, counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -229,6 +252,7 @@ class GammaRun:
 
     scores: NDArray[np.float64]
     cv_accuracy: NDArray[np.float64]
+    cv_bac: NDArray[np.float64]
     residuals: NDArray[np.float64]
     seconds_grid: float
     seconds_cv: float
@@ -270,18 +294,19 @@ def run_gamma(
         decisions(data, kernel, gamma, solved.beta, solved.bias), data.test_counts
     )
     trained = time.perf_counter()
-    accuracies = np.full((splits, *costs.shape[:2]), np.nan)
+    found = np.full((2, splits, *costs.shape[:2]), np.nan)
     for split in range(splits):
         random = rng(seed, "subsvms", name, "folds", split)
         fold = split_folds(labels.shape[1], settings["cv_folds"], random)
-        accuracies[split, folded] = cross_validate(
+        right = cross_validate(
             data, kernel, labels[folded], costs[folded], fold, tol=settings["tolerance"]
         )
+        found[:, split, folded] = fold_scores(right, labels[folded])
     done = time.perf_counter()
     shape = (len(labels), len(settings["C"]), len(settings["W"]))
     return GammaRun(
         scores.reshape(*shape, len(MEASURES)),
-        accuracies.reshape(splits, *shape),
+        *found.reshape(2, splits, *shape),
         solved.residuals.reshape(shape),
         trained - begin,
         done - trained,
