@@ -33,17 +33,17 @@ rule report_bench:
     input:
         expand(f"{R}/bench/{{part}}.csv", part=BENCHES),
     output:
-        table=report(
+        table=shown(
             table_files("bench", "time_peers"),
-            caption="report/time_peers.rst",
-            category="bench",
-            labels={"what": "time and memory against peers"},
+            "bench",
+            "Table: time and memory against peers",
+            "time_peers",
         ),
-        figure=report(
+        figure=shown(
             figure_files("bench", "time_peers"),
-            caption="report/time_peers.rst",
-            category="bench",
-            labels={"what": "speed against peers"},
+            "bench",
+            "Figure: speed against peers",
+            "time_peers",
         ),
     log:
         f"{R}/logs/report_bench.log",

@@ -4,24 +4,24 @@ CHAIN = config["chain"]
 CHAIN_SETS = available(CHAIN["datasets"])
 CHAIN_NOISE = [(float(a), float(rho)) for a in CHAIN["alphas"] for rho in CHAIN["rhos"]]
 CHAIN_STEPS = ("labels", "svm", "mrc")
-CHAIN_TABLES = (
-    "summary",
-    "label_recovery",
-    "learners_bac",
-    "learners_error",
-    "selection",
-    "certificate",
-    "ccg_against_lp",
-    "time_steps",
-)
-CHAIN_FIGURES = (
-    "label_recovery",
-    "bac_by_noise",
-    "gain_by_dataset",
-    "selection",
-    "certificate",
-    "time_steps",
-)
+CHAIN_TABLES = {
+    "summary": "Table: the chain in one view",
+    "label_recovery": "Table: label recovery",
+    "learners_bac": "Table: balanced accuracy of every learner",
+    "learners_error": "Table: test error of every learner",
+    "selection": "Table: chosen models",
+    "certificate": "Table: does the certificate hold",
+    "ccg_against_lp": "Table: generation and full linear program",
+    "time_steps": "Table: seconds of each step",
+}
+CHAIN_FIGURES = {
+    "label_recovery": "Figure: label recovery",
+    "bac_by_noise": "Figure: balanced accuracy by label errors",
+    "gain_by_dataset": "Figure: gain by data set",
+    "selection": "Figure: chosen models",
+    "certificate": "Figure: does the certificate hold",
+    "time_steps": "Figure: seconds of each step",
+}
 
 
 rule correct_chain:
@@ -116,22 +116,12 @@ rule report_chain:
         rows=expand(f"{R}/chain/{{dataset}}/{{step}}.csv", dataset=CHAIN_SETS, step=CHAIN_STEPS),
     output:
         [
-            report(
-                table_files("chain", name),
-                caption="report/chain_table.rst",
-                category="chain",
-                labels={"table": name},
-            )
-            for name in CHAIN_TABLES
+            shown(table_files("chain", name), "chain", title, "chain_table")
+            for name, title in CHAIN_TABLES.items()
         ],
         [
-            report(
-                figure_files("chain", name),
-                caption=f"report/chain_{name}.rst",
-                category="chain",
-                labels={"figure": name},
-            )
-            for name in CHAIN_FIGURES
+            shown(figure_files("chain", name), "chain", title, f"chain_{name}")
+            for name, title in CHAIN_FIGURES.items()
         ],
     log:
         f"{R}/logs/report_chain/all.log",

@@ -47,6 +47,30 @@ def figure_files(paper, name):
     return expand(f"{F}/{paper}/{name}.{{ending}}", ending=FIGURE)
 
 
+REPORT_PARTS = {
+    "subsvms": "Paper 1: SubSVMs",
+    "span": "Paper 2: the span-rule",
+    "mrc": "Paper 3: minimax risk classifiers",
+    "chain": "The chain of the three",
+    "compare": "Verdicts, provenance, run times",
+    "data": "Data sets",
+    "bench": "Speed against peers",
+}
+
+
+def shown(files, part, title, caption):
+    """Files of a table or figure; the one that a browser shows is in the report.
+
+    The report lists results by their labels and shows one file a label: a title must be
+    unique in its part. It is a text, or a function of the wildcards.
+    """
+    labels = (
+        (lambda wildcards: {"result": title(wildcards)}) if callable(title) else {"result": title}
+    )
+    entry = dict(caption=f"report/{caption}.rst", category=REPORT_PARTS[part], labels=labels)
+    return [report(f, **entry) if f.endswith((".html", ".svg")) else f for f in files]
+
+
 # Inputs of the papers' rules; the names they use are set in the papers' own files.
 
 

@@ -11,11 +11,11 @@ rule compare_published:
     output:
         scores=f"{R}/compare/published_scores.csv",
         times=f"{R}/compare/published_times.csv",
-        figure=report(
+        figure=shown(
             figure_files("compare", "published_scores"),
-            caption="report/published_scores.rst",
-            category="compare",
-            labels={"what": "published scores against ours"},
+            "compare",
+            "Figure: published scores against ours",
+            "published_scores",
         ),
     log:
         f"{R}/logs/compare_published.log",
@@ -43,17 +43,17 @@ rule summarise_verdicts:
         times=rules.compare_published.output.times,
         claims=expand(f"{R}/compare/{{paper}}_claims.csv", paper=CLAIM_PAPERS),
     output:
-        summary=report(
+        summary=shown(
             expand(f"{R}/compare/summary.{{ending}}", ending=TABLE),
-            caption="report/summary.rst",
-            category="compare",
-            labels={"what": "summary of verdicts"},
+            "compare",
+            "Table: summary of verdicts",
+            "summary",
         ),
-        claims=report(
+        claims=shown(
             expand(f"{R}/compare/claims.{{ending}}", ending=TABLE),
-            caption="report/claims.rst",
-            category="compare",
-            labels={"what": "claims with evidence"},
+            "compare",
+            "Table: claims with evidence",
+            "claims",
         ),
     log:
         f"{R}/logs/summarise_verdicts.log",
@@ -81,11 +81,11 @@ rule render_deviations:
     input:
         "config/deviations.yaml",
     output:
-        report(
+        shown(
             expand(f"{R}/compare/deviations.{{ending}}", ending=TABLE),
-            caption="report/deviations.rst",
-            category="compare",
-            labels={"what": "deviations from the papers"},
+            "compare",
+            "Table: deviations from the papers",
+            "deviations",
         ),
     log:
         f"{R}/logs/render_deviations.log",
@@ -111,11 +111,11 @@ rule record_provenance:
     input:
         rules.list_data.input,
     output:
-        report(
+        shown(
             expand(f"{R}/compare/provenance.{{ending}}", ending=TABLE),
-            caption="report/provenance.rst",
-            category="compare",
-            labels={"what": "provenance"},
+            "compare",
+            "Table: provenance",
+            "provenance",
         ),
     log:
         f"{R}/logs/record_provenance.log",
@@ -147,17 +147,17 @@ rule collect_runtimes:
         rules.chain.input,
         rules.summarise_verdicts.output,
     output:
-        table=report(
+        table=shown(
             expand(f"{R}/compare/time_rules.{{ending}}", ending=TABLE),
-            caption="report/time_rules.rst",
-            category="compare",
-            labels={"what": "time and memory by rule"},
+            "compare",
+            "Table: time and memory by rule",
+            "time_rules",
         ),
-        figure=report(
+        figure=shown(
             figure_files("compare", "time_rules"),
-            caption="report/time_rules.rst",
-            category="compare",
-            labels={"what": "where the time goes"},
+            "compare",
+            "Figure: where the time goes",
+            "time_rules",
         ),
     log:
         f"{R}/logs/collect_runtimes.log",

@@ -69,11 +69,11 @@ rule list_data:
     input:
         expand(f"{R}/data/{{dataset}}.npz", dataset=available(named_datasets(config))),
     output:
-        report(
+        shown(
             table_files("data", "datasets"),
-            caption="report/datasets.rst",
-            category="data",
-            labels={"table": "data sets"},
+            "data",
+            "Table: data sets of this run",
+            "datasets",
         ),
     log:
         f"{R}/logs/list_data/all.log",

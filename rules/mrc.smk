@@ -8,16 +8,22 @@ S3_TABLES = {
     "table1_datasets": "Table I: data sets",
     "time_table2": "Table II: two classes",
     "time_table3": "Table III: many classes",
-    "errors": "Classification errors",
-    "checks": "Generation against the exact programs",
-    "checks_classes": "Compact against exponential program",
-    "time_frontier": "Where generation pays",
+    "errors": "Table: classification errors",
+    "checks": "Table: generation against the exact programs",
+    "checks_classes": "Table: compact against exponential program",
+    "time_frontier": "Table: where generation pays",
 }
 S3_FIGURES = {
     "time_figure1": "convergence",
     "time_figure2": "growth",
     "peak_memory": "growth",
     "time_frontier": "frontier",
+}
+S3_FIGURE_TITLES = {
+    "time_figure1": "Figure 1: convergence over time",
+    "time_figure2": "Figure 2: time by samples and classes",
+    "peak_memory": "Figure: peak memory",
+    "time_frontier": "Figure: where generation pays",
 }
 
 
@@ -63,12 +69,7 @@ rule tabulate_mrc:
         listed=f"{R}/tables/data/datasets.csv",
     output:
         [
-            report(
-                table_files("mrc", name),
-                caption=f"report/mrc_{name.removeprefix('time_')}.rst",
-                category="mrc",
-                labels={"table": title},
-            )
+            shown(table_files("mrc", name), "mrc", title, f"mrc_{name.removeprefix('time_')}")
             for name, title in S3_TABLES.items()
         ],
     log:
@@ -97,11 +98,11 @@ rule draw_mrc:
         rows=lambda wildcards: mrc_tables(S3_FIGURES[wildcards.mrc_figure]),
         curves=lambda wildcards: mrc_curves(S3_FIGURES[wildcards.mrc_figure]),
     output:
-        report(
+        shown(
             figure_files("mrc", "{{mrc_figure}}"),
-            caption="report/mrc_figures.rst",
-            category="mrc",
-            labels={"figure": "{mrc_figure}"},
+            "mrc",
+            lambda wildcards: S3_FIGURE_TITLES[wildcards.mrc_figure],
+            "mrc_figures",
         ),
     log:
         f"{R}/logs/draw_mrc/{{mrc_figure}}.log",
