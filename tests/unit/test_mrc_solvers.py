@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from marginlab.errors import SolverError
 from marginlab.mrc import lp_cbc
 from marginlab.mrc.ccg import CcgOptions, solve_ccg
+from marginlab.mrc.certificate import upper_bound
 from marginlab.mrc.compact import solve_compact
 from marginlab.mrc.estimates import make_problem
 from marginlab.mrc.features import FourierFeatures, hstack_ones, unique_rows
@@ -52,9 +53,21 @@ def test_generation_reaches_the_optimum(master, k, sparse):
     optimum = solve_full_lp(problem, "highs").risk
     loose = solve_ccg(problem, MASTERS[master], CcgOptions(eps_1=1e-2, n_max=10))
     assert loose.risk == pytest.approx(optimum, abs=1e-3)
-    assert loose.upper - loose.lower <= 1e-2
+    assert loose.upper - loose.lower <= 1e-3 + 2e-5, "a tenth of eps_1, and CBC's rounding"
     tight = solve_ccg(problem, MASTERS[master], CcgOptions(eps_1=1e-6, n_max=10))
     assert tight.risk == pytest.approx(optimum, abs=2e-6)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.sampled_from([2, 4]), st.sampled_from([20, 100]))
+def test_a_run_ends_within_a_tenth_of_eps_1_and_its_mu_has_the_bound(seed, k, n_max):
+    problem = problem_of(seed, n=300, d=4, k=k, lambda_0=0.01, fourier=40)
+    result = solve_ccg(problem, HighsMaster, CcgOptions(eps_1=0.05, n_max=n_max, max_rounds=2000))
+    assert result.upper - result.lower <= 0.005 + 1e-6
+    assert result.upper == pytest.approx(upper_bound(problem, result.mu), abs=1e-9)
+    assert result.upper == result.history["upper"].min()
+    exact = solve_ccg(problem, HighsMaster, CcgOptions(eps_1=1e-7)).risk
+    assert -1e-6 <= exact - result.risk <= 0.005 + 1e-6
 
 
 @pytest.mark.parametrize("master", MASTERS)

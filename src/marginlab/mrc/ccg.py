@@ -26,7 +26,7 @@ MasterFactory = Callable[[Matrix, np.ndarray, np.ndarray, np.ndarray], Master]
 RISE = 1e-9  # R must have risen by this much before constraints are dropped again
 ROUNDING = 1e-6  # violation of a known constraint that is the solver's rounding
 MIN_AGE = 3  # rounds a constraint stays before it may be dropped
-SETTLED = 0.02  # rise of R^k a round, in units of eps_1, that still counts
+CLOSING = 0.1  # distance to R* that ends a run, in units of eps_1
 MAX_STALLS = 3  # rounds without a rise after which nothing is dropped any more
 
 
@@ -69,8 +69,9 @@ def solve_ccg(problem: MrcProblem, make_master: MasterFactory, options: CcgOptio
     Returns
     -------
     MrcResult
-        ``risk`` is R^k of the last round; ``upper - lower`` is at most the largest
-        violation left.
+        ``risk`` is R^k of the last round, ``mu`` the coefficients with the smallest
+        upper bound of all rounds. Without feature generation ``upper - lower`` is at
+        most eps_1 / 10 (eps_1 itself below 1e-6), so R^k is that near to R*.
 
     Raises
     ------
@@ -98,8 +99,8 @@ class _Generation:
         self.features = np.flatnonzero(self.active)
         self.age = np.zeros(len(self.samples), dtype=int)
         self.pointer, self.stalls = 0, 0
-        self.last_drop = self.last_risk = -np.inf
-        self.closing = False
+        self.last_drop = self.lower = -np.inf
+        self.upper, self.mu = np.inf, np.zeros(problem.phi.n_features)
         rows = self.pool.rows(self.samples, self.subsets)[:, self.features]
         tau, lam = problem.tau[self.features], problem.lam[self.features]
         self.master = make_master(rows, _offsets(self.subsets), tau, lam)
@@ -130,12 +131,14 @@ class _Generation:
         self.history.add(
             self.clock, risk=solution.risk, lower=lower, upper=upper, violation=violation, **sizes
         )
-        candidates = self._violated(maxima + 1.0 - solution.nu, solution.risk)
+        self._keep_bounds(lower, upper, mu)
+        candidates = self._violated(maxima + 1.0 - solution.nu)
         fresh = self._fresh(candidates, scores)
         columns = self._new_features(residual)
         nothing_new = len(fresh[0]) == 0 and len(columns) == 0
         if nothing_new and (len(candidates) == 0 or violation <= ROUNDING):
-            return MrcResult(mu, solution.risk, lower, upper, dual_violation, self.history.frame())
+            bounds = (lower, self.upper, dual_violation)
+            return MrcResult(self.mu, solution.risk, *bounds, self.history.frame())
         if nothing_new:
             raise SolverError(
                 f"constraints already in the restricted problem are violated by {violation:.3g}, "
@@ -145,21 +148,24 @@ class _Generation:
         self._grow(*fresh, columns)
         return None
 
-    def _violated(self, violations: np.ndarray, risk: float) -> np.ndarray:
+    def _keep_bounds(self, lower: float, upper: float, mu: np.ndarray) -> None:
+        """Keep the largest lower bound, and the smallest upper bound with its mu."""
+        self.lower = max(self.lower, lower)
+        if upper < self.upper:
+            self.upper, self.mu = upper, mu
+
+    def _violated(self, violations: np.ndarray) -> np.ndarray:
         """Samples that CONSTR looks at: violations of eps_1 or more.
 
-        A small largest violation alone does not mean that R^k is near R*: before the
-        run ends, violations of a tenth of eps_1 are generated too, until R^k no
-        longer rises by SETTLED eps_1 a round.
+        When there are none, R* may still be eps_1 above R^k. Violations of eps_1 / 10
+        are generated too, until the bounds are that near to each other: upper - lower
+        is at most the largest violation, and often far less.
         """
         eps = max(self.options.eps_1, 1e-9)
         candidates = np.flatnonzero(violations >= eps)
-        if len(candidates) == 0 and not self.options.grow_features:
-            rising = risk - self.last_risk > SETTLED * eps
-            if rising or not self.closing:
-                candidates = np.flatnonzero(violations >= 0.1 * eps)
-            self.closing = True
-        self.last_risk = risk
+        near = max(CLOSING * eps, min(eps, ROUNDING))
+        if len(candidates) == 0 and self.upper - self.lower > near:
+            candidates = np.flatnonzero(violations >= near)
         return candidates
 
     def _dual_side(self, solution: LpSolution) -> tuple[float, float, np.ndarray | None]:
