@@ -6,9 +6,7 @@ rule run_baselines:
     """Train paper 1's baselines on one data set: grid of SVMs, bags, cross-validation."""
     input:
         data=f"{R}/data/{{dataset}}.npz",
-        noise=expand(
-            f"{R}/noise/{{{{dataset}}}}/alpha{{alpha}}_rho{S1['rho']}.npz", alpha=S1_ALPHAS
-        ),
+        noise=S1_NOISE,
     output:
         table=f"{R}/subsvms/baselines/{{dataset}}.csv",
         grid=f"{R}/subsvms/baselines/{{dataset}}.npz",
@@ -65,9 +63,7 @@ rule run_peers:
     """Train today's tools for noisy labels: class weights, cleanlab, bagging of subsamples."""
     input:
         data=f"{R}/data/{{dataset}}.npz",
-        noise=expand(
-            f"{R}/noise/{{{{dataset}}}}/alpha{{alpha}}_rho{S1['rho']}.npz", alpha=S1_ALPHAS
-        ),
+        noise=S1_NOISE,
     output:
         table=f"{R}/subsvms/peers/{{dataset}}.csv",
     log:

@@ -28,7 +28,7 @@ rule correct_chain:
     """Chain, step 1: SubSVMs vote on corrupted labels and correct them."""
     input:
         data=f"{R}/data/{{dataset}}.npz",
-        noise=[f"{R}/noise/{{dataset}}/alpha{a}_rho{rho}.npz" for a, rho in CHAIN_NOISE],
+        noise=[noise_file(alpha, rho) for alpha, rho in CHAIN_NOISE],
     output:
         labels=f"{R}/chain/{{dataset}}/labels.npz",
         table=f"{R}/chain/{{dataset}}/labels.csv",

@@ -28,8 +28,6 @@ FIGURE = ("pdf", "png", "svg")
 
 wildcard_constraints:
     dataset=r"[A-Za-z0-9_.+-]+",
-    alpha=r"clean|[0-9.]+",
-    rho=r"[0-9.]+",
 
 
 def script_hash(name):
@@ -74,9 +72,14 @@ def shown(files, part, title, caption):
 # Inputs of the papers' rules; the names they use are set in the papers' own files.
 
 
-def noise_of(wildcards):
-    """Corrupted labels that belong to a data set and direction of attack."""
-    return f"{R}/noise/{wildcards.dataset}/alpha{wildcards.alpha}_rho{S1['rho']}.npz"
+def noise_names(alpha, rho):
+    """How file names write a direction of attack and a share of errors."""
+    return alpha if alpha == "clean" else str(float(alpha)), str(float(rho))
+
+
+def noise_file(alpha, rho):
+    """Corrupted labels of any data set: the path with its wildcard."""
+    return "{}/noise/{{dataset}}/alpha{}_rho{}.npz".format(R, *noise_names(alpha, rho))
 
 
 def subsvms_rows(wildcards):

@@ -1,6 +1,7 @@
 S1 = config["subsvms"]
 S1_SETS = available(S1["datasets"])
 S1_ALPHAS = ["clean", *(str(float(alpha)) for alpha in S1["alphas"])]
+S1_NOISE = [noise_file(alpha, S1["rho"]) for alpha in S1_ALPHAS]
 S1_MODEL = {key: S1[key] for key in ("n_svms", "sample_size", "C", "gamma")}
 S1_SYNTHETIC = {k: v for k, v in S1["synthetic"].items() if k not in ("dimensions", "C")}
 S1_BASELINES = []  # tidy tables of the baselines; rules/baselines.smk adds its own
@@ -32,14 +33,14 @@ rule run_subsvms:
     """Train SubSVMs on corrupted labels; corrected labels, test scores, label recovery."""
     input:
         data=f"{R}/data/{{dataset}}.npz",
-        noise=noise_of,
+        noise=S1_NOISE,
     output:
-        table=f"{R}/subsvms/{{dataset}}/alpha{{alpha}}.csv",
-        arrays=f"{R}/subsvms/{{dataset}}/alpha{{alpha}}.npz",
+        table=f"{R}/subsvms/{{dataset}}/rows.csv",
+        arrays=expand(f"{R}/subsvms/{{{{dataset}}}}/alpha{{alpha}}.npz", alpha=S1_ALPHAS),
     log:
-        f"{R}/logs/run_subsvms/{{dataset}}_alpha{{alpha}}.log",
+        f"{R}/logs/run_subsvms/{{dataset}}.log",
     benchmark:
-        f"{R}/benchmarks/run_subsvms/{{dataset}}_alpha{{alpha}}.tsv"
+        f"{R}/benchmarks/run_subsvms/{{dataset}}.tsv"
     conda:
         "../environment.yml"
     threads: 1
@@ -47,12 +48,13 @@ rule run_subsvms:
         mem_mb=4000,
         runtime=30,
     params:
+        alphas=S1_ALPHAS,
         settings=S1_MODEL,
         run=RUN,
         seed=SEED,
         code=script_hash("run_subsvms"),
     message:
-        "SubSVMs on {wildcards.dataset}, alpha {wildcards.alpha}"
+        "SubSVMs on {wildcards.dataset}"
     script:
         "../src/run_subsvms.py"
 
@@ -61,13 +63,13 @@ rule run_subsvms_l1:
     """Train SubSVMs with the L1 loss on the same corrupted labels."""
     input:
         data=f"{R}/data/{{dataset}}.npz",
-        noise=noise_of,
+        noise=S1_NOISE,
     output:
-        table=f"{R}/subsvms/{{dataset}}/l1_alpha{{alpha}}.csv",
+        table=f"{R}/subsvms/{{dataset}}/l1_rows.csv",
     log:
-        f"{R}/logs/run_subsvms_l1/{{dataset}}_alpha{{alpha}}.log",
+        f"{R}/logs/run_subsvms_l1/{{dataset}}.log",
     benchmark:
-        f"{R}/benchmarks/run_subsvms_l1/{{dataset}}_alpha{{alpha}}.tsv"
+        f"{R}/benchmarks/run_subsvms_l1/{{dataset}}.tsv"
     conda:
         "../environment.yml"
     threads: 1
@@ -75,12 +77,13 @@ rule run_subsvms_l1:
         mem_mb=2000,
         runtime=30,
     params:
+        alphas=S1_ALPHAS,
         settings={**S1_MODEL, "loss": "l1"},
         run=RUN,
         seed=SEED,
         code=script_hash("run_subsvms_l1"),
     message:
-        "SubSVMs with the L1 loss on {wildcards.dataset}, alpha {wildcards.alpha}"
+        "SubSVMs with the L1 loss on {wildcards.dataset}"
     script:
         "../src/run_subsvms_l1.py"
 
@@ -139,8 +142,8 @@ rule run_synthetic:
         "../src/run_synthetic.py"
 
 
-S1_RUNS = expand(f"{R}/subsvms/{{dataset}}/alpha{{alpha}}.csv", dataset=S1_SETS, alpha=S1_ALPHAS)
-S1_L1 = expand(f"{R}/subsvms/{{dataset}}/l1_alpha{{alpha}}.csv", dataset=S1_SETS, alpha=S1_ALPHAS)
+S1_RUNS = expand(f"{R}/subsvms/{{dataset}}/rows.csv", dataset=S1_SETS)
+S1_L1 = expand(f"{R}/subsvms/{{dataset}}/l1_rows.csv", dataset=S1_SETS)
 S1_GROWTH = expand(
     f"{R}/subsvms/growth/{{dataset}}.csv", dataset=available(S1["growth"]["datasets"])
 )

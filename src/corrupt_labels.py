@@ -1,14 +1,15 @@
-"""Corrupted label vectors of one data set and direction of attack."""
+"""Corrupted label vectors of one data set, for every direction of attack and share of errors."""
 
 from marginlab.experiments.corruption import corrupt
 from marginlab.job import job
 
 with job(snakemake):
-    corrupt(
-        snakemake.input.data,
-        snakemake.output.noise,
-        alpha=snakemake.wildcards.alpha,
-        rho=float(snakemake.wildcards.rho),
-        repeats=snakemake.params.repeats,
-        seed=snakemake.params.seed,
-    )
+    for (alpha, rho), noise in zip(snakemake.params.noise, snakemake.output.noise, strict=True):
+        corrupt(
+            snakemake.input.data,
+            noise,
+            alpha=alpha,
+            rho=float(rho),
+            repeats=snakemake.params.repeats,
+            seed=snakemake.params.seed,
+        )

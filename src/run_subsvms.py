@@ -6,10 +6,9 @@ from marginlab.job import job
 with job(snakemake):
     correct_dataset(
         snakemake.input.data,
-        snakemake.input.noise,
+        dict(zip(snakemake.params.alphas, snakemake.input.noise, strict=True)),
         snakemake.output.table,
-        snakemake.output.arrays,
-        alpha=snakemake.wildcards.alpha,
+        dict(zip(snakemake.params.alphas, snakemake.output.arrays, strict=True)),
         settings=snakemake.params.settings,
         run=snakemake.params.run,
         seed=snakemake.params.seed,

@@ -30,15 +30,13 @@ def runs(tmp_path_factory):
     X = rng.normal(size=(400, 3)) + 1.2 * y[:, None]
     data = Dataset(X[:250], y[:250], X[250:], y[250:], {"name": "toy"})
     save_prepared(data, folder / "toy.npz")
-    paths = []
-    for alpha in ("clean", "0.0"):
-        noise = folder / f"noise{alpha}.npz"
-        corrupt(folder / "toy.npz", noise, alpha=alpha, rho=0.75, repeats=2, seed=1)
-        table, arrays = folder / f"{alpha}.csv", folder / f"{alpha}.npz"
-        options = {"alpha": alpha, "settings": MODEL, "run": "test", "seed": 1}
-        correct_dataset(folder / "toy.npz", noise, table, arrays, **options)
-        paths.append(table)
-    return folder, paths
+    noise = {alpha: folder / f"noise{alpha}.npz" for alpha in ("clean", "0.0")}
+    arrays = {alpha: folder / f"{alpha}.npz" for alpha in noise}
+    for alpha, path in noise.items():
+        corrupt(folder / "toy.npz", path, alpha=alpha, rho=0.75, repeats=2, seed=1)
+    options = {"settings": MODEL, "run": "test", "seed": 1}
+    correct_dataset(folder / "toy.npz", noise, folder / "toy.csv", arrays, **options)
+    return folder, [folder / "toy.csv"]
 
 
 def test_rows_and_arrays(runs):
@@ -69,6 +67,26 @@ def test_corruption_is_the_named_stream(runs):
     assert not np.array_equal(*read_noise(again))
     with pytest.raises(DataError, match="corrupted labels"):
         read_noise(folder / "toy.csv")
+
+
+def test_directions_in_one_job_are_those_of_one_job_each(runs, tmp_path):
+    folder, paths = runs
+    rows = read_results(paths)
+    alone = []
+    for alpha in ("clean", "0.0"):
+        noise, table = {alpha: folder / f"noise{alpha}.npz"}, tmp_path / f"{alpha}.csv"
+        arrays = {alpha: tmp_path / f"{alpha}.npz"}
+        correct_dataset(
+            folder / "toy.npz", noise, table, arrays, settings=MODEL, run="test", seed=1
+        )
+        alone.append(table)
+        with np.load(arrays[alpha]) as one, np.load(folder / f"{alpha}.npz") as together:
+            np.testing.assert_array_equal(one["votes"], together["votes"])
+    first, second = (
+        frame[~frame["measure"].str.startswith("seconds")].reset_index(drop=True)
+        for frame in (rows, read_results(alone))
+    )
+    pd.testing.assert_frame_equal(first, second)
 
 
 def test_tables(runs, tmp_path):

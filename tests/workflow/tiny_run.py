@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OVERLAY = Path(__file__).with_name("tiny.yaml")
 #: One job of every kind that computes, with a table and two figures; about 20 jobs.
 TARGETS = (
-    "results/tiny/subsvms/two_gaussians/alpha1.0.csv",
+    "results/tiny/subsvms/two_gaussians/rows.csv",
     "results/tiny/subsvms/baselines/two_gaussians.csv",
     "results/tiny/span/grid_class_twonorm_generated.csv",
     "results/tiny/mrc/check.csv",

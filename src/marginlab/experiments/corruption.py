@@ -1,4 +1,4 @@
-"""Corrupted labels of a data set. Loads nothing heavy: its jobs are many and short."""
+"""Corrupted labels of a data set. Loads nothing heavy: its jobs are short."""
 
 from __future__ import annotations
 

@@ -306,7 +306,8 @@ def run_gamma(
     shape = (len(labels), len(settings["C"]), len(settings["W"]))
     return GammaRun(
         scores.reshape(*shape, len(MEASURES)),
-        *found.reshape(2, splits, *shape),
+        found[0].reshape(splits, *shape),
+        found[1].reshape(splits, *shape),
         solved.residuals.reshape(shape),
         trained - begin,
         done - trained,

@@ -52,11 +52,10 @@ def read_noise(path: str | Path) -> NDArray[np.int64]:
 
 def correct_dataset(
     data: str | Path,
-    noise: str | Path,
+    noise: Mapping[str, str | Path],
     table: str | Path,
-    arrays: str | Path | None,
+    arrays: Mapping[str, str | Path] | None,
     *,
-    alpha: str,
     settings: Mapping[str, Any],
     run: str,
     seed: int,
@@ -64,19 +63,21 @@ def correct_dataset(
 ) -> None:
     """Correct every corrupted label vector of a data set, and measure the outcome.
 
+    All directions of attack in one job: what a job costs to start is paid once.
+
     Parameters
     ----------
-    data, noise : path
-        Prepared data set, and the labels of `corrupt`.
+    data : path
+        Prepared data set.
+    noise : mapping of direction to path
+        The labels of `corrupt` by alpha ("clean", "1.0", ...).
     table : path
         Tidy results: bac, sif, accuracy and auc_votes of the vote on the clean test
         set, auc and bac_retrained of an SVM retrained on the corrected data, label
         recovery (recovery_* of the noisy and the corrected training labels),
         kkt_residual and seconds_*.
-    arrays : path, optional
+    arrays : mapping of direction to path, optional
         ``labels_corrected`` and ``votes`` of shape (repeats, n).
-    alpha : str
-        Direction of attack, or "clean".
     settings : mapping
         n_svms, sample_size, C, gamma, loss.
     run : str
@@ -84,11 +85,31 @@ def correct_dataset(
     method : str
         Name in the tables.
     """
-    dataset, noisy = read_prepared(data), read_noise(noise)
-    name, setting = dataset.meta["name"], setting_name(alpha)
-    results = Results(run, "subsvms")
-    corrected, votes, models = [], [], []
+    dataset, results = read_prepared(data), Results(run, "subsvms")
+    name = dataset.meta["name"]
     _warm_up(dataset, settings)
+    for alpha, path in noise.items():
+        setting = setting_name(alpha)
+        labels, votes, models = _correct(dataset, read_noise(path), setting, settings, seed)
+        for k, measured in enumerate(models):
+            for measure, value in measured.items():
+                results.add(name, method, setting, k, measure, value)
+        if arrays is not None:
+            small = {"labels_corrected": labels.astype(np.int8), "votes": votes.astype(np.float32)}
+            write_npz(arrays[alpha], **small)
+    results.write(table)
+
+
+def _correct(
+    dataset: Dataset,
+    noisy: NDArray[np.int64],
+    setting: str,
+    settings: Mapping[str, Any],
+    seed: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], list[dict[str, float]]]:
+    """Corrected labels, votes and measures of every label vector of one setting."""
+    corrected, votes, models = [], [], []
+    name = dataset.meta["name"]
     for k, y in enumerate(progress(noisy, f"{name} {setting}: corruptions")):
         axes = ("subsvms", name, setting, k, "subsets")
         model = SubSVMs(random_state=int_seed(seed, *axes), **settings)
@@ -100,13 +121,7 @@ def correct_dataset(
         scores = _retrained(dataset, np.stack(corrected), np.stack(votes), settings)
         for measured, score in zip(models, scores, strict=True):
             measured |= score
-    for k, measured in enumerate(models):
-        for measure, value in measured.items():
-            results.add(name, method, setting, k, measure, value)
-    if arrays is not None:
-        labels = np.stack(corrected).astype(np.int8)
-        write_npz(arrays, labels_corrected=labels, votes=np.stack(votes).astype(np.float32))
-    results.write(table)
+    return np.stack(corrected), np.stack(votes), models
 
 
 def _warm_up(dataset: Dataset, settings: Mapping[str, Any]) -> None:
