@@ -30,13 +30,20 @@ _TEX = {
     ">": r"\textgreater{}",
 }
 
+#: Texts longer than these (in characters) wrap, and get room for whole sentences.
+_WRAPS, _LONG = 20, 48
+
 _STYLE = """
-body{font:15px/1.45 system-ui,sans-serif;color:#111;background:#fff;margin:1.2em}
+body{font:14px/1.45 system-ui,sans-serif;color:#111;background:#fff;margin:1.2em}
 table{border-collapse:collapse;margin:.6em 0}
 caption{caption-side:top;text-align:left;font-weight:600;padding-bottom:.4em;max-width:70em}
-th,td{padding:.2em .7em;border-bottom:1px solid #ccc;text-align:right;white-space:nowrap}
-th{border-bottom:2px solid #111;background:#fff;position:sticky;top:0}
-td.text,th.text{text-align:left;white-space:normal;min-width:5em;max-width:44em}
+th,td{padding:.2em .6em;border-bottom:1px solid #ccc;text-align:right;white-space:nowrap}
+td{vertical-align:top}
+th{border-bottom:2px solid #111;background:#fff;position:sticky;top:0;white-space:normal;
+vertical-align:bottom}
+td.text,th.text{text-align:left}
+td.wraps{white-space:normal;min-width:8em;max-width:44em}
+td.long{font-size:13px;min-width:13em;overflow-wrap:anywhere}
 p.note{max-width:70em;color:#333}
 """
 
@@ -168,6 +175,14 @@ def _tex(text: str) -> str:
     return "".join(_TEX.get(char, char) for char in text)
 
 
+def _kind(number: bool, longest: int) -> str:
+    """Attribute of a column's cells in HTML: numbers, short texts, or texts of several lines."""
+    if number:
+        return ""
+    names = ["text", *["wraps"] * (longest > _WRAPS), *["long"] * (longest > _LONG)]
+    return f' class="{" ".join(names)}"'
+
+
 def _html(
     columns: list[str],
     cells: list[list[str]],
@@ -176,7 +191,8 @@ def _html(
     caption: str,
     notes: str,
 ) -> str:
-    kinds = ["" if number else ' class="text"' for number in numeric]
+    longest = [max((len(row[j]) for row in cells), default=0) for j in range(len(columns))]
+    kinds = [_kind(number, size) for number, size in zip(numeric, longest, strict=True)]
     head = "".join(
         f"<th{kind}>{html.escape(name)}</th>" for name, kind in zip(columns, kinds, strict=True)
     )
