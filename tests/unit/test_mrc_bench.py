@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from marginlab.experiments import bench_mrc
 from marginlab.experiments.bench_mrc import _row, _solve
 from marginlab.experiments.isolated import run_apart
 from marginlab.mrc.estimates import make_problem
 from marginlab.mrc.features import hstack_ones
+from marginlab.mrc.lp import BudgetError
 
 
 def _problem(k=2):
@@ -41,3 +43,29 @@ def test_a_row_names_both_sides():
     row = _row("toy", _problem(3), "compact ipm", "compact highs")
     assert row["comparison"] == "toy: compact ipm against compact highs"
     assert row["size"] == "n=60 m=12 |Y|=3"
+
+
+def _row_with_lost_peer(monkeypatch, message):
+    def solve(problem, what):
+        np.linalg.svd(np.random.default_rng(0).normal(size=(300, 300)))
+        if what == "peer":
+            for _ in range(3):
+                np.linalg.svd(np.random.default_rng(0).normal(size=(400, 400)))
+            raise BudgetError(message)
+        return 0.0
+
+    monkeypatch.setattr(bench_mrc, "_solve", solve)
+    return _row("toy", _problem(), "ours", "peer")
+
+
+def test_the_ratio_of_a_peer_out_of_time_is_a_lower_bound(monkeypatch):
+    row = _row_with_lost_peer(monkeypatch, "no solution within the time budget (CBC)")
+    assert np.isnan(row["peer_seconds"])
+    assert row["ratio"] > 1.0
+    assert f"(no solution within 600 s: ratio > {int(row['ratio'])})" in row["comparison"]
+
+
+def test_a_peer_out_of_memory_has_no_ratio(monkeypatch):
+    row = _row_with_lost_peer(monkeypatch, "no solution within the memory budget of 1 MB")
+    assert np.isnan(row["ratio"])
+    assert row["comparison"].endswith("against peer (no solution)")

@@ -13,15 +13,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from marginlab.mrc.lp import BudgetError
+
 __all__ = ["Run", "run_apart"]
 
 
 class Run(NamedTuple):
-    """What one run cost; ``seconds`` is NaN when there was no answer."""
+    """What one run cost.
+
+    ``seconds`` is NaN when there was no answer; ``stopped_after`` then holds the CPU
+    seconds that a run over its time budget had used (NaN for other failures).
+    """
 
     seconds: float
     peak_mb: float
     value: float
+    stopped_after: float = np.nan
 
 
 def run_apart(call: Callable[[], float], limit: float) -> Run:
@@ -67,7 +74,9 @@ def _inside(call: Callable[[], float], sender: Connection) -> None:
         value = float(call())
     except Exception as error:
         print(f"no answer: {error}", flush=True)
-        sender.send((np.nan, np.nan, np.nan))
+        over_time = isinstance(error, BudgetError) and "time" in str(error)
+        used = _cpu() - start if over_time else np.nan
+        sender.send((np.nan, np.nan, np.nan, used))
         return
     seconds = _cpu() - start
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
