@@ -57,7 +57,7 @@ REPORT_PARTS = {
 
 
 def shown(files, part, title, caption):
-    """Files of a table or figure; the one that a browser shows is in the report.
+    """Files of a table or figure; the one that every browser shows alike is in the report.
 
     The report lists results by their labels and shows one file a label: a title must be
     unique in its part. It is a text, or a function of the wildcards.
@@ -66,7 +66,7 @@ def shown(files, part, title, caption):
         (lambda wildcards: {"result": title(wildcards)}) if callable(title) else {"result": title}
     )
     entry = dict(caption=f"report/{caption}.rst", category=REPORT_PARTS[part], labels=labels)
-    return [report(f, **entry) if f.endswith((".html", ".svg")) else f for f in files]
+    return [report(f, **entry) if f.endswith((".html", ".png")) else f for f in files]
 
 
 # Inputs of the papers' rules; the names they use are set in the papers' own files.

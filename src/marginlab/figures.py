@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from marginlab.files import atomic_path
 
@@ -122,6 +123,26 @@ def label_panels(axes: Sequence[Axes] | np.ndarray) -> None:
         axis.set_title(f"({letter}) {title}", loc="left")
 
 
+def _label_short_log_axes(fig: Figure) -> None:
+    """Give log axes of less than two decades labels between the powers of ten.
+
+    Matplotlib labels the powers only: an axis from 0.02 to 0.09 would have no number at all.
+    """
+    for axes in fig.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            # a linear axis has another locator, one with ticks of its own a fixed one
+            if not isinstance(axis.get_major_locator(), LogLocator):
+                continue
+            for locator in (None, LogLocator(subs=(1, 2, 5)), MaxNLocator(4)):
+                if locator is not None:
+                    axis.set_major_locator(locator)
+                    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                    axis.set_minor_locator(NullLocator())
+                low, high = sorted(axis.get_view_interval())
+                if sum(low <= tick <= high for tick in axis.get_majorticklocs()) >= 2:
+                    break
+
+
 def save_figure(fig: Figure, stem: str | Path) -> None:
     """Save as .pdf, .png and .svg without dates, whole or not at all, and close it.
 
@@ -132,6 +153,7 @@ def save_figure(fig: Figure, stem: str | Path) -> None:
         Path without ending.
     """
     stem = Path(stem)
+    _label_short_log_axes(fig)
     undated: dict[str, dict[str, Any]] = {
         ".pdf": {"CreationDate": None, "ModDate": None, "Producer": None},
         ".png": {"Software": None},

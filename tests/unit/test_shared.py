@@ -126,6 +126,26 @@ def test_figures_have_the_same_bytes_twice(tmp_path):
     assert digests[0] == digests[1]
 
 
+@pytest.mark.parametrize("values", [[0.021, 0.09], [21.5, 26.7], [0.003, 80.0]])
+def test_a_log_axis_has_numbers_however_short_it_is(tmp_path, values):
+    fig, axes = new_figure()
+    axes[0, 0].plot([1, 2], values)
+    axes[0, 0].set_yscale("log")
+    save_figure(fig, tmp_path / "f")
+    low, high = axes[0, 0].get_ylim()
+    labels = zip(axes[0, 0].get_yticks(), axes[0, 0].get_yticklabels(), strict=True)
+    assert sum(low <= tick <= high and bool(label.get_text()) for tick, label in labels) >= 2
+
+
+def test_html_tables_give_sentences_room_and_keep_short_values_on_a_line(tmp_path):
+    frame = pd.DataFrame({"n": [1.5], "short": ["1.2e-05"], "said": ["a claim of the paper " * 4]})
+    write_table(frame, tmp_path / "t", "caption")
+    text = (tmp_path / "t.html").read_text()
+    assert '<td class="text">1.2e-05</td>' in text
+    assert '<td class="text wraps long">a claim' in text
+    assert "<td>1.500</td>" in text
+
+
 def test_library_hash_follows_imports(tmp_path):
     script = tmp_path / "run.py"
     script.write_text("from marginlab.results import Results\n")

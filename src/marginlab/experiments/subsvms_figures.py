@@ -151,8 +151,10 @@ def draw_theory(stem: str | Path, r: int = 20, rho: float = 0.75) -> None:
 
 def _worst_panel(axis: Axes, p: np.ndarray, sizes: Sequence[int], r: int, rho: float) -> None:
     for index, s in enumerate(sizes):
-        axis.plot(p, eta_worst(s, r, p, rho), color=COLORS[index], label=f"s = {s}")
-        axis.plot(p, eta_hoeffding(s, r, p, rho), color=COLORS[index], linestyle=":")
+        # marks, as the dotted line is taken by (30) and grey print keeps no colours
+        look: dict[str, Any] = {"color": COLORS[index], "marker": MARKERS[index], "markevery": 24}
+        axis.plot(p, eta_worst(s, r, p, rho), label=f"s = {s}", **look)
+        axis.plot(p, eta_hoeffding(s, r, p, rho), linestyle=":", **look)
     axis.axvline(0.5, color="#999999", linewidth=0.8)
     axis.set(xlabel="sampling bias p", ylabel=r"worst-case $\eta$", ylim=(0, 2.05))
     axis.set_title(rf"(29) solid, (30) dotted; r = {r}, $\rho$ = {rho}")
@@ -176,31 +178,25 @@ def _attack_panel(axis: Axes, p: np.ndarray, s: int, r: int, rho: float) -> None
 def _size_panel(axis: Axes) -> None:
     r = np.arange(4, 61)
     for index, rho in enumerate((0.25, 0.75)):
-        axis.plot(
-            r,
-            size_local_minimum(r, rho),
-            color=COLORS[index],
-            ls="--",
-            label=rf"(35), $\rho$ = {rho}",
-        )
-        axis.plot(
-            r, size_global_minimum(r, rho), color=COLORS[index], label=rf"(36), $\rho$ = {rho}"
-        )
+        look: dict[str, Any] = {"color": COLORS[index], "marker": MARKERS[index], "markevery": 8}
+        local, lowest = size_local_minimum(r, rho), size_global_minimum(r, rho)
+        axis.plot(r, local, linestyle="--", label=rf"(35), $\rho$ = {rho}", **look)
+        axis.plot(r, lowest, label=rf"(36), $\rho$ = {rho}", **look)
     axis.plot(r, size_balanced(r), color="black", label=r"(5) = (36) at $\rho$ = 1")
     axis.plot(r, r, color="#999999", linestyle=":", label="s = r")
     axis.set(xlabel="clean points wanted r", ylabel="smallest sample size s")
     axis.set_title("p = 1/2 is best from these s on")
-    _legend_below(axis, 3)
+    _legend_below(axis, 2, length=3.0)  # long enough to tell dashes between marks
 
 
-def _legend_below(axis: Axes, columns: int, drop: float = -0.2) -> None:
+def _legend_below(axis: Axes, columns: int, drop: float = -0.2, length: float = 1.6) -> None:
     # outside the axes: the curves leave no free corner
     axis.legend(
         loc="upper center",
         bbox_to_anchor=(0.5, drop),
         ncols=columns,
         columnspacing=1.0,
-        handlelength=1.6,
+        handlelength=length,
     )
 
 
@@ -226,11 +222,9 @@ def draw_growth(paths: Iterable[str | Path], stem: str | Path) -> None:
         by_size = [median[f"seconds_{part}", name, most] for name in sizes.index]
         axes[0, 0].plot(sizes.to_numpy(), by_size, label=label, **_look(index))
         first, last = sizes.index[0], sizes.index[-1]
-        for name, alpha in {first: 1.0, last: 0.55}.items():
+        for name, fill in {first: {}, last: {"markerfacecolor": "white", "alpha": 0.7}}.items():
             by_number = [median[f"seconds_{part}", name, number] for number in numbers]
-            axes[0, 1].plot(
-                numbers, by_number, label=f"{label}, {name}", **_look(index) | {"alpha": alpha}
-            )
+            axes[0, 1].plot(numbers, by_number, label=f"{label}, {name}", **_look(index) | fill)
     _guide(axes[0, 0], sizes.to_numpy(), "linear in l")
     axes[0, 0].set(xlabel="training points l", ylabel="seconds (median)", title=f"J = {most}")
     axes[0, 1].set(xlabel="machines J", ylabel="seconds (median)", title="by machines")
