@@ -244,7 +244,9 @@ class _State:
         """Take rows up again from exact values of K beta."""
         self.values[rows] = (decisions[rows] - self.bias[rows, None]).astype(np.float32)
         self.done[rows] = False
-        self.spent[rows], self.tries[rows] = 0, 0
+        self.spent[rows] = 0
+        # refused twice: factors in float64 from now on
+        self.tries[rows] = np.where(self.refreshed[rows], _SINGLE, 0)
         self.direct[rows] = self.refreshed[rows]
         self.refreshed[rows] = True
         self._restart(rows)
@@ -299,7 +301,7 @@ class _State:
         self.done[rows] |= stalled
 
     def _direct_step(self, row: np.intp, tol: float) -> None:
-        weight, f = self.arrays["weight"][row], self.values[row] + np.float32(self.bias[row])
+        weight, f = self.arrays["weight"][row].copy(), self.values[row] + np.float32(self.bias[row])
         label = np.where(f < 1, self.positive[row], 0) - np.where(f > -1, self.negative[row], 0)
         precise = self.tries[row] >= _SINGLE
         found = newton_target(self.matrix, weight, label, precise=bool(precise))
@@ -312,7 +314,11 @@ class _State:
         self.arrays["d"][row] = move
         self.arrays["kd"][row] = exact_product(self.matrix, move)
         self._move(np.array([row]), np.array([found[1] - self.bias[row]]), tol)
-        # at the limit of float32: the certificate decides
+        if np.array_equal(weight, self.arrays["weight"][row]):
+            # The system of these losses is solved; a residual that is left is rounding in K beta
+            # or in the factor. The certificate decides, from an exact product.
+            self.done[row] |= bool(precise) or self.residual[row] <= 10 * tol
+            self.tries[row] = max(self.tries[row], _SINGLE)
         self.done[row] |= self.tries[row] >= _MOST
 
     def _worth_factoring(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
