@@ -43,7 +43,7 @@ th{border-bottom:2px solid #111;background:#fff;position:sticky;top:0;white-spac
 vertical-align:bottom}
 td.text,th.text{text-align:left}
 td.wraps{white-space:normal;min-width:8em;max-width:44em}
-td.long{font-size:13px;min-width:13em;overflow-wrap:anywhere}
+td.long{font-size:13px;min-width:10em;overflow-wrap:anywhere}
 p.note{max-width:70em;color:#333}
 """
 
