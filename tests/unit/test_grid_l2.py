@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from marginlab.errors import SolverError, UserError
-from marginlab.svm.grid_direct import exact_product, newton_target
+from marginlab.svm.grid_direct import exact_product, full_newton, newton_target
 from marginlab.svm.grid_kernel import (
     centred_kernel,
     leading_eigenpairs,
@@ -76,6 +76,19 @@ def test_direct_steps_end_with_the_active_set_and_leave_rounding_to_the_certific
     assert solved.residuals[0] <= 1e-3
 
 
+def test_full_newton_from_all_losses_solves_what_line_searches_do_not():
+    random = np.random.default_rng(0)
+    X, y = random.random((300, 4)), np.where(random.random(300) < 0.5, 1, -1)
+    matrix = centred_kernel(X, 2.5).matrix
+    sides = _sides(y, np.where(y > 0, 1e5, 1e4)[None])
+    beta, bias, steps = full_newton(matrix, sides[0][0], sides[1][0])
+    residuals, _ = kkt_residuals(matrix, beta[None], np.array([bias]), *sides)
+    assert residuals[0] <= 1e-5
+    assert steps <= 30
+    # without it this problem ended in an error
+    assert solve_grid(matrix, *sides, tol=1e-3).residuals[0] <= 1e-2
+
+
 def test_copies_of_a_point_are_a_multiple_of_its_penalty():
     X, y = _blobs(40, 3, 3)
     copies = np.random.default_rng(0).integers(0, 4, len(y))
@@ -136,7 +149,8 @@ def test_one_class_gives_a_constant():
     assert (solved.decisions >= 1 - 1e-3).all()
 
 
-def test_gives_up_with_one_sentence():
+def test_gives_up_with_one_sentence(monkeypatch):
+    monkeypatch.setattr("marginlab.svm.grid_direct._FULL_STEPS", 1)
     X, y = _blobs(80, 2, 7)
     with pytest.raises(SolverError, match="KKT residuals"):
         solve_grid(centred_kernel(X, 3.0).matrix, *_sides(y, np.full((1, 80), 100.0)), max_steps=1)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginlab.errors import SolverError, UserError
-from marginlab.svm.grid_direct import exact_product, newton_target, steps_worth
+from marginlab.svm.grid_direct import exact_product, full_newton, newton_target, steps_worth
 from marginlab.svm.grid_kernel import leading_eigenpairs
 from marginlab.svm.grid_rows import advance_rows, restart_rows, search_rows
 
@@ -150,7 +150,8 @@ def solve_grid(
             break
         rows = np.flatnonzero(residuals > tol)
         state.refresh(rows, decisions)
-        state.continuation(rows[residuals[rows] > 10 * tol], precondition, tol, max_steps)
+        hard = state.from_all(rows[residuals[rows] > 10 * tol], tol)
+        state.continuation(hard, precondition, tol, max_steps)
     if not (residuals <= 10 * tol).all():
         worst = int(np.argmax(residuals))
         raise SolverError(
@@ -250,6 +251,21 @@ class _State:
         self.direct[rows] = self.refreshed[rows]
         self.refreshed[rows] = True
         self._restart(rows)
+
+    def from_all(self, rows: NDArray[np.intp], tol: float) -> NDArray[np.intp]:
+        """Solve hard rows by full Newton steps from all losses active; gives those left over."""
+        left = []
+        for row in rows:
+            found = full_newton(self.matrix, self.positive[row], self.negative[row])
+            if found is None:
+                left.append(row)
+                continue
+            self.beta[row], self.bias[row], steps = found
+            self.values[row] = exact_product(self.matrix, found[0])
+            self.factorisations[row] += steps
+            self._restart(np.array([row]))
+            self.done[row] = self.residual[row] <= 10 * tol  # the certificate decides
+        return np.array(left, dtype=np.intp)
 
     def continuation(
         self, rows: NDArray[np.intp], precondition: Preconditioner, tol: float, max_steps: int
