@@ -412,7 +412,8 @@ def test_tables_and_figures_are_those_that_the_rules_promise(prepared, tmp_path)
         ("tables", "CHAIN_TABLES", ("csv", "md", "tex", "html")),
         ("figures", "CHAIN_FIGURES", ("pdf", "png", "svg")),
     ):
-        promised = re.findall(r'"(\w+)"', re.search(rf"{name} = \((.*?)\)", text, re.DOTALL)[1])
+        block = re.search(rf"{name} = \{{(.*?)\}}", text, re.DOTALL)[1]
+        promised = re.findall(r'^ +"(\w+)":', block, re.MULTILINE)
         made = {path.name for path in (tmp_path / folder).iterdir()}
         assert made == {f"{stem}.{ending}" for stem in promised for ending in endings}
     for stem in promised:
