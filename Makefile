@@ -36,8 +36,8 @@ paper: .venv ## regenerate the papers in full
 	$(SNAKEMAKE)
 	@"$(BIN)/python" -m marginlab.cli compare --run paper --brief
 
-report: .venv ## build the full run's report
-	$(SNAKEMAKE) --report results/paper/report.html
+report: .venv ## build the full run's report (with the times against peers once make bench has run)
+	$(SNAKEMAKE) --report results/paper/report.html -- all $(if $(wildcard results/paper/tables/bench/time_peers.html),bench)
 	@echo "report: $(CURDIR)/results/paper/report.html"
 
 data: .venv ## fetch and verify the full run's data; says what cannot be had
