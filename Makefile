@@ -8,6 +8,9 @@ CORES ?= all
 BIN := .venv/bin
 SNAKEMAKE := "$(BIN)/snakemake" --quiet host reason --cores $(CORES) --rerun-incomplete
 QUICK := --configfile config/quick.yaml
+# Snakemake 9 looks at all waiting jobs again once a timespan for every job that has ended; with the
+# default of a second that took 13% of a core after 78 jobs (docs/scale.md).
+LONG := --max-jobs-per-timespan 1000/10s
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -33,7 +36,7 @@ quick: .venv ## the quick reproduction: minutes, no web but the Python package i
 	@echo "report: $(CURDIR)/results/quick/report.html"
 
 paper: .venv ## regenerate the papers in full
-	$(SNAKEMAKE)
+	$(SNAKEMAKE) $(LONG)
 	@"$(BIN)/python" -m marginlab.cli compare --run paper --brief
 
 report: .venv ## build the full run's report (with the times against peers once make bench has run)
