@@ -17,8 +17,9 @@ from marginlab.errors import UserError
 from marginlab.progress import progress
 from marginlab.svm.grid import cross_validate, estimates, train_grid
 from marginlab.svm.kernels import resolve_gamma
+from marginlab.svm.libsvm import gram
 from marginlab.svm.span_rules import kernel_range
-from marginlab.svm.weighted import WeightedSVC, gram
+from marginlab.svm.weighted import WeightedSVC
 
 __all__ = ["CRITERIA", "SpanSearch", "tied_best"]
 

@@ -275,6 +275,34 @@ def _imported(path):
             yield from (part for part in parts if part in NAMES)
 
 
+def compiled_functions(tree):
+    """Functions of a module that Numba compiles."""
+    return [
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        and any("njit" in ast.unparse(decorator) for decorator in node.decorator_list)
+    ]
+
+
+def test_compiled_functions_call_none_of_another_file():
+    """Numba's cache would go on with the other file's old code after a change there."""
+    modules = {p: ast.parse(p.read_text(encoding="utf-8")) for p in (ROOT / "src").rglob("*.py")}
+    compiled = {f.name for tree in modules.values() for f in compiled_functions(tree)}
+    assert {"newton", "add_rows"} <= compiled
+    for path, tree in modules.items():
+        taken = {
+            name.asname or name.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and "marginlab" in str(node.module)
+            for name in node.names
+            if name.name in compiled
+        }
+        for function in compiled_functions(tree):
+            used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+            assert not used & taken, f"{path.name}: {function.name} calls {used & taken}"
+
+
 def test_scripts_are_thin_and_import_from_submodules():
     for path in sorted((ROOT / "src").glob("*.py")):
         text = path.read_text()

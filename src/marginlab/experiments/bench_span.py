@@ -20,9 +20,9 @@ from marginlab.experiments.span_timing import kernel_of_rows, train_once
 from marginlab.seeds import rng
 from marginlab.span import leave_one_out_errors
 from marginlab.svm.dual import train_on_kernel, train_path
+from marginlab.svm.libsvm import gram
 from marginlab.svm.span_qp import qp_span
 from marginlab.svm.spans import closed_spans
-from marginlab.svm.weighted import gram
 
 __all__ = ["run"]
 

@@ -24,8 +24,8 @@ from marginlab.results import Results
 from marginlab.seeds import int_seed
 from marginlab.svm.grid import GridModels, cross_validate, error_rates, estimates, train_grid
 from marginlab.svm.kernels import rbf_blocks
+from marginlab.svm.libsvm import gram
 from marginlab.svm.span_rules import kernel_range
-from marginlab.svm.weighted import gram
 
 __all__ = ["COUNTS", "RULES", "make_folds", "run_grid", "set_weights"]
 

@@ -18,9 +18,9 @@ from marginlab.seeds import rng
 from marginlab.span import leave_one_out_errors, premise_holds
 from marginlab.svm.dual import DualSolution
 from marginlab.svm.grid import train_grid
+from marginlab.svm.libsvm import gram
 from marginlab.svm.span_rules import span_errors, support_kernel
 from marginlab.svm.spans import inside_box
-from marginlab.svm.weighted import gram
 
 __all__ = ["chosen_settings", "run_leave_one_out"]
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from marginlab.svm.dual import DualSolution, train_on_kernel
+from marginlab.svm.libsvm import gram, train_libsvm
 from marginlab.svm.span_qp import qp_span
 from marginlab.svm.span_rules import non_empty_sets, support_order
 from marginlab.svm.spans import SupportKernel, closed_spans
-from marginlab.svm.weighted import gram, train_libsvm
 
 __all__ = ["ModelTimes", "kernel_of_rows", "time_model", "train_once"]
 

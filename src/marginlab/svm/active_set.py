@@ -22,22 +22,19 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
 from marginlab.errors import SolverError, UserError
+from marginlab.svm.active_set_core import (
+    EPS,
+    KKT_TOLERANCE,
+    newton,
+    smo,
+    train_csr,
+    train_dense,
+)
 
 __all__ = ["KKT_TOLERANCE", "Machines", "solve_l1", "solve_l2", "train_subsets"]
-
-#: Largest KKT residual that is accepted, before scaling for very large C.
-KKT_TOLERANCE = 1e-10
-_MAX_STEPS = 200
-# Members of the active set may disagree on the intercept by this much.
-_REFINE = 1e-12
-_MAX_SMO = 5_000_000
-_EPS = float(np.finfo(np.float64).eps)
-# Reordered sums vectorise; NaN and infinity keep their meaning.
-_FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @dataclass(frozen=True)
@@ -105,9 +102,9 @@ def train_subsets(
     draws = np.ascontiguousarray(subsets, dtype=np.int64)
     if sp.issparse(X):
         parts = (X.data, X.indices.astype(np.int64, copy=False), X.indptr.astype(np.int64))
-        _train_csr(*parts, X.shape[1], y, draws, cost, gamma, loss == "l2", *out)
+        train_csr(*parts, X.shape[1], y, draws, cost, gamma, loss == "l2", *out)
     else:
-        _train_dense(np.ascontiguousarray(X), y, draws, cost, gamma, loss == "l2", *out)
+        train_dense(np.ascontiguousarray(X), y, draws, cost, gamma, loss == "l2", *out)
     machines = Machines(*out)
     _check(machines, float(cost.max()))
     return machines
@@ -134,7 +131,7 @@ def solve_l2(
     steps : int
     """
     beta = np.zeros(len(y))
-    return beta, *_newton(np.ascontiguousarray(K), y, cost, beta)
+    return beta, *newton(np.ascontiguousarray(K), y, cost, beta)
 
 
 def solve_l1(
@@ -142,12 +139,12 @@ def solve_l1(
 ) -> tuple[NDArray[np.float64], float, float, int]:
     """One L1-loss SVM on a given kernel matrix; arguments and results as `solve_l2`."""
     beta = np.zeros(len(y))
-    return beta, *_smo(np.ascontiguousarray(K), y, cost, beta)
+    return beta, *smo(np.ascontiguousarray(K), y, cost, beta)
 
 
 def _check(machines: Machines, largest_cost: float) -> None:
     # f is a sum of terms of size |beta|: beyond some C its rounding alone is larger
-    rounding = 64 * _EPS * np.abs(machines.beta).sum(axis=1)
+    rounding = 64 * EPS * np.abs(machines.beta).sum(axis=1)
     excess = machines.residual - np.maximum(KKT_TOLERANCE, rounding)
     worst = int(np.argmax(np.where(np.isnan(excess), np.inf, excess)))
     if not excess[worst] <= 0:
@@ -156,385 +153,3 @@ def _check(machines: Machines, largest_cost: float) -> None:
             f"{machines.residual[worst]:.1e} with C up to {largest_cost:g}; "
             "scale the features or choose a smaller C"
         )
-
-
-# --- kernels of the subsets -----------------------------------------------------
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _train_dense(  # type: ignore[no-untyped-def]
-    X, y, subsets, cost, gamma, l2, beta, intercept, residual, steps
-):
-    size = subsets.shape[1]
-    d = X.shape[1]
-    K = np.empty((size, size))
-    rows = np.empty((size, d))
-    for j in range(subsets.shape[0]):
-        for i in range(size):
-            rows[i] = X[subsets[j, i]]
-        for i in range(size):
-            K[i, i] = 1.0
-            for k in range(i):
-                distance = 0.0
-                for c in range(d):
-                    gap = rows[i, c] - rows[k, c]
-                    distance += gap * gap
-                K[i, k] = K[k, i] = np.exp(-gamma * distance)
-        _train_one(K, y, subsets[j], cost, l2, j, beta, intercept, residual, steps)
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _train_csr(  # type: ignore[no-untyped-def]
-    data, indices, indptr, d, y, subsets, cost, gamma, l2, beta, intercept, residual, steps
-):
-    size = subsets.shape[1]
-    K = np.empty((size, size))
-    spread = np.zeros(d)
-    norms = np.empty(size)
-    for j in range(subsets.shape[0]):
-        for i in range(size):
-            row = subsets[j, i]
-            norms[i] = 0.0
-            for at in range(indptr[row], indptr[row + 1]):
-                spread[indices[at]] = data[at]
-                norms[i] += data[at] * data[at]
-            K[i, i] = 1.0
-            for k in range(i):
-                other = subsets[j, k]
-                product = 0.0
-                for at in range(indptr[other], indptr[other + 1]):
-                    product += data[at] * spread[indices[at]]
-                distance = max(0.0, norms[i] + norms[k] - 2.0 * product)
-                K[i, k] = K[k, i] = np.exp(-gamma * distance)
-            for at in range(indptr[row], indptr[row + 1]):
-                spread[indices[at]] = 0.0
-        _train_one(K, y, subsets[j], cost, l2, j, beta, intercept, residual, steps)
-
-
-@njit(cache=True, nogil=True)
-def _train_one(  # type: ignore[no-untyped-def]
-    K, y, subset, cost, l2, j, beta, intercept, residual, steps
-):
-    size = len(subset)
-    labels = np.empty(size)
-    costs = np.empty(size)
-    total = 0.0
-    for i in range(size):
-        labels[i] = y[subset[i]]
-        costs[i] = cost[subset[i]]
-        total += labels[i]
-    if abs(total) == size:
-        # only one class was drawn: the constant classifier
-        intercept[j] = labels[0]
-    elif l2:
-        intercept[j], residual[j], steps[j] = _newton(K, labels, costs, beta[j])
-    else:
-        intercept[j], residual[j], steps[j] = _smo(K, labels, costs, beta[j])
-
-
-# --- L2 loss: active-set Newton ---------------------------------------------------
-
-
-@njit(cache=True, nogil=True)
-def _newton(K, y, cost, beta):  # type: ignore[no-untyped-def]
-    """Fill ``beta``; return intercept, KKT residual, steps."""
-    n = len(y)
-    active = np.ones(n, dtype=np.bool_)
-    work = np.empty((n, n))
-    new, f_new, f = np.empty(n), np.empty(n), np.zeros(n)
-    b = 0.0
-    steps = 0
-    for step in range(_MAX_STEPS):
-        steps = step + 1
-        if not active.any():
-            active[:] = True
-        b_new = _stationary(K, y, cost, active, work, new, f_new)
-        f_new += b_new
-        changed = _changes(y, new, f_new, active)
-        t = 1.0
-        if changed and step > 0:
-            t = _line_search(y, cost, beta, f - b, new, f_new - b_new, b, b_new)
-        for i in range(n):
-            beta[i] += t * (new[i] - beta[i])
-            f[i] += t * (f_new[i] - f[i])
-        b += t * (b_new - b)
-        if not changed:
-            break
-        for i in range(n):
-            # at a full step the sign of beta decides for members, free of rounding
-            if t == 1.0 and active[i]:
-                active[i] = y[i] * new[i] > 0.0
-            else:
-                active[i] = y[i] * f[i] < 1.0
-    return b, _residual_l2(K, y, cost, beta, b), steps
-
-
-@njit(cache=True, nogil=True)
-def _changes(y, beta, f, active):  # type: ignore[no-untyped-def]
-    # whether the active set differs by more than rounding
-    for i in range(len(y)):
-        if active[i]:
-            if y[i] * beta[i] < -1e-13:
-                return True
-        elif y[i] * f[i] < 1.0 - 1e-13:
-            return True
-    return False
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _stationary(K, y, cost, active, U, beta, g):  # type: ignore[no-untyped-def]
-    """Solve the system of the active set into ``beta`` and ``g`` = K beta; return b."""
-    members = np.flatnonzero(active)
-    n = len(members)
-    for i in range(n):
-        row, out = K[members[i]], U[i]
-        for k in range(i, n):
-            out[k] = row[members[k]]
-        out[i] += 1.0 / cost[members[i]]
-    _cholesky(U, n)
-    v, u = y[members], np.ones(n)
-    _solve(U, n, v)
-    _solve(U, n, u)
-    b = v.sum() / u.sum()
-    beta[:] = 0.0
-    for i in range(n):
-        beta[members[i]] = v[i] - b * u[i]
-    b, spread = _offset(K, y, cost, members, beta, g, v)
-    if not spread < _REFINE:
-        # one step of iterative refinement; sum beta = 0 is kept
-        _solve(U, n, v)
-        excess = (v.sum() + beta.sum()) / u.sum()
-        for i in range(n):
-            beta[members[i]] += v[i] - excess * u[i]
-        b, spread = _offset(K, y, cost, members, beta, g, v)
-    return b
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _offset(K, y, cost, members, beta, g, rest):  # type: ignore[no-untyped-def]
-    """Fill ``g`` = K beta; return the mean b of y - K beta - D beta and its spread.
-
-    At an exact solution all members agree on b; ``rest`` is what they differ by.
-    """
-    _decision(K, beta, 0.0, g)
-    for i in range(len(members)):
-        at = members[i]
-        rest[i] = y[at] - beta[at] / cost[at] - g[at]
-    b = rest.mean()
-    spread = 0.0
-    for i in range(len(members)):
-        rest[i] -= b
-        spread = max(spread, abs(rest[i]))
-    return b, spread
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _cholesky(U, n):  # type: ignore[no-untyped-def]
-    # U^T U in the upper triangle, in place, two pivots a pass: every inner loop runs
-    # along a row and adds multiples of rows, which vectorises without reductions
-    k = 0
-    while k < n:
-        top = U[k]
-        _scale(top, k, n)
-        if k + 1 == n:
-            break
-        low = U[k + 1]
-        for c in range(k + 1, n):
-            low[c] -= top[k + 1] * top[c]
-        _scale(low, k + 1, n)
-        for i in range(k + 2, n):
-            row, first, second = U[i], top[i], low[i]
-            for c in range(i, n):
-                row[c] -= first * top[c] + second * low[c]
-        k += 2
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _scale(row, k, n):  # type: ignore[no-untyped-def]
-    # a row of the factor from its pivot on; NaN where the matrix is not positive
-    pivot = row[k]
-    root = np.sqrt(pivot) if pivot > 0.0 else np.nan
-    row[k] = root
-    for c in range(k + 1, n):
-        row[c] /= root
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _solve(U, n, x):  # type: ignore[no-untyped-def]
-    # U^T U z = x in place
-    for i in range(n):
-        row = U[i]
-        x[i] /= row[i]
-        value = x[i]
-        for k in range(i + 1, n):
-            x[k] -= value * row[k]
-    for i in range(n - 1, -1, -1):
-        row = U[i]
-        total = 0.0
-        for k in range(i + 1, n):
-            total += row[k] * x[k]
-        x[i] = (x[i] - total) / row[i]
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _decision(K, beta, b, f):  # type: ignore[no-untyped-def]
-    n = len(beta)
-    for i in range(n):
-        total = 0.0
-        for k in range(n):
-            total += K[i, k] * beta[k]
-        f[i] = total + b
-
-
-@njit(cache=True, nogil=True)
-def _line_search(y, cost, beta, g, new, g_new, b, b_new):  # type: ignore[no-untyped-def]
-    """Minimise the objective on the segment from the current to the new point.
-
-    Its derivative is continuous, increasing and piecewise linear: Newton's method on
-    it, kept inside a bracket, ends after finitely many steps.
-    """
-    low, high, t = 0.0, 1.0, 1.0
-    for _ in range(60):
-        slope, bend = 0.0, 0.0
-        for i in range(len(y)):
-            d_g = g_new[i] - g[i]
-            d_beta = new[i] - beta[i]
-            slope += (beta[i] + t * d_beta) * d_g
-            bend += d_beta * d_g
-            d_f = d_g + b_new - b
-            slack = 1.0 - y[i] * (g[i] + b + t * d_f)
-            if slack > 0.0:
-                slope -= cost[i] * slack * y[i] * d_f
-                bend += cost[i] * d_f * d_f
-        if slope <= 0.0:
-            low = t
-            if t == 1.0:
-                return t
-        else:
-            high = t
-        step = slope / bend if bend > 0.0 else 0.0
-        if abs(step) <= 1e-14 * t:
-            break
-        t -= step
-        if not low < t < high:
-            t = 0.5 * (low + high)
-    return t
-
-
-@njit(cache=True, nogil=True)
-def _residual_l2(K, y, cost, beta, b):  # type: ignore[no-untyped-def]
-    n = len(y)
-    f = np.empty(n)
-    _decision(K, beta, b, f)
-    worst = abs(beta.sum())
-    for i in range(n):
-        if beta[i] == 0.0:
-            gap = max(0.0, 1.0 - y[i] * f[i])
-        else:
-            gap = max(abs(y[i] - f[i] - beta[i] / cost[i]), -y[i] * beta[i])
-        # a NaN must not pass as small
-        worst = gap if not gap <= worst else worst
-    return worst
-
-
-# --- L1 loss: sequential minimal optimisation ---------------------------------------
-
-
-@njit(cache=True, nogil=True)
-def _smo(K, y, cost, beta):  # type: ignore[no-untyped-def]
-    """Fill ``beta``; return intercept, KKT residual, updates.
-
-    ``g`` holds y - K beta: at the optimum it equals b on free points, is at least b
-    where beta can still not rise, and at most b where it cannot fall.
-    """
-    n = len(y)
-    g = y.copy()
-    updates, fresh = 0, True
-    stop = 0.2 * KKT_TOLERANCE
-    while updates < _MAX_SMO:
-        i, k = _working_pair(K, y, cost, beta, g, stop)
-        if (k < 0 and not fresh) or updates % 1000 == 999:
-            # rounding has piled up in g: an end, too, must hold for a fresh one
-            _decision(K, -beta, 0.0, g)
-            g += y
-            fresh = True
-            # with a very large C the rounding of f alone exceeds the tolerance
-            stop = max(0.2 * KKT_TOLERANCE, 64 * _EPS * np.abs(beta).sum())
-            i, k = _working_pair(K, y, cost, beta, g, stop)
-        if k < 0:
-            break
-        updates += 1
-        fresh = False
-        curvature = max(K[i, i] + K[k, k] - 2.0 * K[i, k], 1e-12)
-        room_i = cost[i] - beta[i] if y[i] > 0 else -beta[i]
-        room_k = beta[k] if y[k] > 0 else cost[k] + beta[k]
-        step = min((g[i] - g[k]) / curvature, room_i, room_k)
-        # land on the bound exactly, so that bounded points are known as such
-        beta[i] = (cost[i] if y[i] > 0 else 0.0) if step == room_i else beta[i] + step
-        beta[k] = (0.0 if y[k] > 0 else -cost[k]) if step == room_k else beta[k] - step
-        for m in range(n):
-            g[m] -= step * (K[m, i] - K[m, k])
-    b = _intercept_l1(y, cost, beta, g)
-    return b, _residual_l1(y, cost, beta, g, b), updates
-
-
-@njit(cache=True, nogil=True)
-def _can_rise(y, cost, beta):  # type: ignore[no-untyped-def]
-    return beta < cost if y > 0 else beta < 0.0
-
-
-@njit(cache=True, nogil=True)
-def _can_fall(y, cost, beta):  # type: ignore[no-untyped-def]
-    return beta > 0.0 if y > 0 else beta > -cost
-
-
-@njit(cache=True, nogil=True)
-def _working_pair(K, y, cost, beta, g, stop):  # type: ignore[no-untyped-def]
-    """The steepest rising point, and the falling partner of the largest decrease.
-
-    The partner is -1 where no pair violates the optimum by ``stop``. Smaller gaps are no
-    partners either: between duplicates they are rounding, and moves without end.
-    """
-    n = len(y)
-    i = -1
-    for m in range(n):
-        if _can_rise(y[m], cost[m], beta[m]) and (i < 0 or g[m] > g[i]):
-            i = m
-    best, k = 0.0, -1
-    for m in range(n):
-        if i < 0 or not _can_fall(y[m], cost[m], beta[m]):
-            continue
-        gap = g[i] - g[m]
-        if gap >= stop:
-            gain = gap * gap / max(K[i, i] + K[m, m] - 2.0 * K[i, m], 1e-12)
-            if gain > best:
-                best, k = gain, m
-    return i, k
-
-
-@njit(cache=True, nogil=True)
-def _intercept_l1(y, cost, beta, g):  # type: ignore[no-untyped-def]
-    low, high = -np.inf, np.inf
-    for m in range(len(y)):
-        if _can_rise(y[m], cost[m], beta[m]):
-            low = max(low, g[m])
-        if _can_fall(y[m], cost[m], beta[m]):
-            high = min(high, g[m])
-    if np.isinf(low):
-        return high
-    if np.isinf(high):
-        return low
-    return 0.5 * (low + high)
-
-
-@njit(cache=True, nogil=True)
-def _residual_l1(y, cost, beta, g, b):  # type: ignore[no-untyped-def]
-    worst = abs(beta.sum())
-    for m in range(len(y)):
-        gap = 0.0
-        if _can_rise(y[m], cost[m], beta[m]):
-            gap = max(gap, g[m] - b)
-        if _can_fall(y[m], cost[m], beta[m]):
-            gap = max(gap, b - g[m])
-        worst = gap if not gap <= worst else worst
-    return worst

@@ -1,4 +1,4 @@
-"""Weighted SVM with its span-rule: the one door to LIBSVM, and a faster exact way."""
+"""Weighted SVM that knows its leave-one-out error by the span-rule."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.svm import SVC
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from marginlab.errors import UserError
-from marginlab.svm.dual import DualSolution, solution_of, train_on_kernel
-from marginlab.svm.kernels import linear_gram, rbf_blocks, rbf_gram, resolve_gamma
+from marginlab.svm.dual import DualSolution, train_on_kernel
+from marginlab.svm.kernels import resolve_gamma
+from marginlab.svm.libsvm import gram, products, train_libsvm
 from marginlab.svm.span_qp import qp_spans
 from marginlab.svm.span_rules import (
     KernelRange,
@@ -30,20 +30,12 @@ from marginlab.svm.span_rules import (
 )
 from marginlab.svm.spans import SupportKernel, boxed_spans, closed_spans
 
-__all__ = ["WeightedSVC", "check_weights", "gram", "train_libsvm"]
+__all__ = ["WeightedSVC", "check_weights"]
 
 Array = NDArray[np.float64]
 
 #: Rows up to which the kernel matrix is held in memory (512 MB) and the compiled solver used.
 MAX_KERNEL_ROWS = 8192
-_BLOCK = 1024
-
-
-def gram(X: Any, Z: Any, kernel: str, gamma: float) -> Array:
-    """Kernel matrix in float64, of X against Z or, with Z None, of X with itself."""
-    if kernel == "rbf":
-        return np.ascontiguousarray(rbf_gram(X, Z, gamma), dtype=np.float64)
-    return np.ascontiguousarray(linear_gram(X, Z), dtype=np.float64)
 
 
 def check_weights(sample_weight: ArrayLike | None, X: Any) -> Array:
@@ -67,51 +59,6 @@ def check_weights(sample_weight: ArrayLike | None, X: Any) -> Array:
     if not (weights > 0).any():
         raise UserError("all of sample_weight is 0; give at least two rows a positive weight")
     return np.asarray(weights)
-
-
-def _products(X: Any, beta: Array, Z: Any, kernel: str, gamma: float) -> Array:
-    """sum_j beta_j K(x_j, z) for every row z of Z, in float64."""
-    used = np.flatnonzero(beta)
-    rows, coef = X[used], beta[used]
-    out = np.empty(Z.shape[0])
-    if kernel == "rbf":
-        for part, block in rbf_blocks(rows, Z, gamma, block=_BLOCK):
-            out[part] = coef @ block
-        return out
-    for start in range(0, Z.shape[0], _BLOCK):
-        out[start : start + _BLOCK] = coef @ linear_gram(rows, Z[start : start + _BLOCK])
-    return out
-
-
-def train_libsvm(
-    X: Any, y: Array, C: Array, kernel: str = "rbf", gamma: float = 1.0, tol: float = 1e-6
-) -> DualSolution:
-    """Train by LIBSVM, without the kernel matrix in memory.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (l, d)
-    y : ndarray of shape (l,)
-        Labels in {-1, +1}.
-    C : ndarray of shape (l,)
-        Instance weights, all positive.
-    kernel : {"rbf", "linear"}
-    gamma : float
-    tol : float
-        LIBSVM's stopping tolerance.
-
-    Returns
-    -------
-    DualSolution
-        Decision values recomputed in float64, since LIBSVM's kernel cache is float32.
-    """
-    machine = SVC(C=1.0, kernel=kernel, gamma=gamma, tol=tol, cache_size=1000)
-    machine.fit(X, y, sample_weight=C)
-    dual = machine.dual_coef_
-    beta = np.zeros(y.size)
-    beta[machine.support_] = (dual.toarray() if sp.issparse(dual) else np.asarray(dual)).ravel()
-    alpha = np.clip(np.abs(beta), 0.0, C)
-    return solution_of(y, C, alpha, _products(X, y * alpha, X, kernel, gamma))
 
 
 class WeightedSVC(ClassifierMixin, BaseEstimator):
@@ -274,7 +221,7 @@ class WeightedSVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         solution = self._solution
-        values = _products(self._X, solution.beta, X, self.kernel, self._gamma)
+        values = products(self._X, solution.beta, X, self.kernel, self._gamma)
         return np.asarray(values + solution.intercept)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -401,8 +348,8 @@ class WeightedSVC(ClassifierMixin, BaseEstimator):
         self.decision_values_[kept] = s.decision
         dropped = np.flatnonzero(weights == 0)
         if dropped.size:
-            products = _products(self._X, s.beta, X[dropped], self.kernel, self._gamma)
-            self.decision_values_[dropped] = products + s.intercept
+            values = products(self._X, s.beta, X[dropped], self.kernel, self._gamma)
+            self.decision_values_[dropped] = values + s.intercept
 
     def _scaled(self, weights: Array, y: NDArray[Any]) -> Array:
         """C times the class weights times the instance weights."""
