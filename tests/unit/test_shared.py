@@ -303,6 +303,13 @@ def test_compiled_functions_call_none_of_another_file():
             assert not used & taken, f"{path.name}: {function.name} calls {used & taken}"
 
 
+def test_no_python_file_is_longer_than_400_lines():
+    paths = [path for part in ("src", "tests", "docs") for path in (ROOT / part).rglob("*.py")]
+    assert Path(__file__) in paths
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in paths}
+    assert {path.name: count for path, count in lines.items() if count > 400} == {}
+
+
 def test_scripts_are_thin_and_import_from_submodules():
     for path in sorted((ROOT / "src").glob("*.py")):
         text = path.read_text()

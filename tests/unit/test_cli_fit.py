@@ -1,0 +1,94 @@
+"""The command line tunes, bounds and predicts."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import CUSTOMERS, READ, SMALL_GRID, TRUSTED
+
+from marginlab.commands.tune import logistic_weights
+
+
+def test_tune_chooses_saves_and_predicts(run, tmp_path):
+    model, table = tmp_path / "model.npz", tmp_path / "all.csv"
+    options = [*SMALL_GRID, "--test", TRUSTED, "--out", model, "--table", table]
+    code, text, err = run("tune", CUSTOMERS, *READ, *options, "--json")
+    found = json.loads(text)
+    assert (code, err) == (0, "")
+    every = pd.read_csv(table)
+    assert len(every) == found["settings"] == 6
+    assert every["chosen"].tolist() == [True] + [False] * 5
+    assert found["estimate"] == every["estimate"].min() == pytest.approx(every["estimate"][0])
+    assert found["chosen"]["class weight"] == every["class weight"][0]
+    code, text, _ = run("predict", model, TRUSTED, "--json")
+    assert json.loads(text)["error"] == pytest.approx(found["test_error"])
+    assert "model written to" in run("tune", CUSTOMERS, *READ, *options)[1]
+
+
+@pytest.mark.parametrize("criterion", ["span_bound", "xi_alpha", "cv"])
+def test_tune_by_other_estimates(run, criterion):
+    code, text, _ = run("tune", CUSTOMERS, *READ, *SMALL_GRID, "--criterion", criterion)
+    assert code == 0
+    assert "first is chosen" in text
+
+
+@pytest.mark.parametrize("how", ["logistic", "none"])
+def test_tune_with_scores_of_rows_on_a_sample(run, tmp_path, how):
+    out = tmp_path / "m.npz"
+    options = ["--label", "outcome", "--categorical", "--weight", "confidence", "--map", how]
+    code, text, err = run(
+        "tune", CUSTOMERS, *options, *SMALL_GRID, "--max-rows", "200", "--out", out, "--json"
+    )
+    found = json.loads(text)
+    assert code == 0
+    assert "200 of 500 rows" in err
+    assert found["rows_for_choosing"] == 200
+    assert ("slope A" in found["chosen"]) == (how == "logistic")
+    assert run("predict", out, CUSTOMERS)[0] == 0
+
+
+def test_scores_may_have_any_range_and_large_ones_weigh_more(run, tmp_path):
+    path = tmp_path / "percent.csv"
+    frame = pd.read_csv(CUSTOMERS)
+    frame.assign(confidence=100 * frame["confidence"] - 7).to_csv(path, index=False)
+    options = ["--label", "outcome", "--categorical", "--weight", "confidence", *SMALL_GRID]
+    tables = []
+    for file in (CUSTOMERS, path):
+        assert run("tune", file, *options, "--table", tmp_path / "t.csv")[0] == 0
+        tables.append(pd.read_csv(tmp_path / "t.csv"))
+    pd.testing.assert_frame_equal(*tables)
+    weights = logistic_weights(np.array([0.0, 0.5, 1.0]), 4.0, 0.5)
+    np.testing.assert_allclose(weights, 0.01 + 0.99 / (1 + np.exp([2.0, 0.0, -2.0])))
+
+
+def test_bound_saves_and_predicts(run, tmp_path):
+    model, out = tmp_path / "model.npz", tmp_path / "predicted.csv"
+    options = ["--n-components", "40", "--test", TRUSTED, "--save", model]
+    code, text, err = run(
+        "bound", TRUSTED, "--label", "outcome", "--categorical", *options, "--json"
+    )
+    found = json.loads(text)
+    assert (code, err) == (0, "")
+    assert 0 < found["lower_bound"] <= found["minimax_risk"] + 1e-9
+    assert found["worst_case_error"] - found["lower_bound"] < 2e-3
+    assert found["test_error"] == found["training_error"] < found["worst_case_error"]
+    code, text, _ = run("predict", model, TRUSTED, "--out", out)
+    assert code == 0
+    rows = pd.read_csv(out)
+    assert list(rows.columns) == ["row", "prediction", "score"]
+    assert (rows["prediction"] != pd.read_csv(TRUSTED)["outcome"]).mean() == found["test_error"]
+    code, text, err = run("predict", model, TRUSTED, "--out", "-")
+    assert text == out.read_text()
+    assert "differs from the file's labels" in err
+    assert "choose one" in run("predict", model, TRUSTED, "--out", "-", "--json")[2]
+    assert "worst-case error" in run("bound", TRUSTED, "--label", "outcome", "--categorical")[1]
+
+
+@pytest.mark.parametrize("solver", ["highs", "cbc"])
+def test_standard_output_carries_the_result_only(process, tmp_path, solver):
+    path = tmp_path / "data.csv"
+    path.write_text("a,label\n" + "".join(f"{i % 7},{'xyz'[i % 3]}\n" for i in range(30)))
+    done = process("bound", path, "--mapping", "linear", "--solver", solver, "--json")
+    assert json.loads(done.stdout)["classes"] == ["x", "y", "z"]
+    assert done.stderr == b""
