@@ -119,7 +119,7 @@ def test_a_malformed_entry_is_named_with_file_and_line(text, line, words):
         (b"  <html>", "is a web page"),
         (b"1 1:1\n\x00\x01\x02", "is a binary file"),
         (b"\x1f\x8bnot gzip", "is a damaged archive"),
-        (gzip.compress(b"1 1:1\n" * 1000)[:-20], "is a damaged archive"),
+        (gzip.compress(b"1 1:1\n" * 1000, mtime=0)[:-20], "is a damaged archive"),
         (b"BZhnope", "is a damaged archive"),
     ],
 )
