@@ -99,9 +99,8 @@ def mrc_tables(*parts):
 
 
 def mrc_memory(wildcards):
-    """The full linear programs through PuLP need up to 8 GB, the rest little."""
-    runs = S3_JOBS[wildcards.job]["runs"]
-    return S3["defaults"]["memory_mb"] + 1000 if "lp-cbc" in runs else 4000
+    """What a run may grow by, and the data."""
+    return S3["defaults"]["memory_mb"] + 1000
 
 
 def mrc_curves(*parts):

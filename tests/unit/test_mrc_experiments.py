@@ -1,5 +1,7 @@
 """Paper 3's experiments: folds, budgets, jobs, tables and verdicts."""
 
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -134,6 +136,26 @@ def test_a_run_that_hangs_is_stopped():
     outcome = run_within(lambda: time.sleep(60), -3.0)
     assert outcome.status == "time"
     assert time.monotonic() - start < 20
+
+
+def test_a_run_that_takes_too_much_memory_is_stopped_and_told():
+    def greedy():
+        kept = [np.ones(25_000_000)]  # 200 MB, held while the run goes on
+        time.sleep(60)
+        return len(kept)
+
+    start = time.monotonic()
+    outcome = run_within(greedy, 50.0, 100.0)
+    assert outcome.status == "memory"
+    assert outcome.message == "no solution within the memory budget of 100 MB"
+    assert time.monotonic() - start < 20
+    assert run_within(lambda: 7, 50.0, 100.0).value == 7
+
+
+def test_memory_of_a_solver_in_a_process_of_its_own_counts():
+    hold = "x = bytearray(200_000_000); import time; time.sleep(60)"
+    outcome = run_within(lambda: subprocess.run([sys.executable, "-c", hold]), 50.0, 100.0)
+    assert outcome.status == "memory"
 
 
 def test_every_exact_method_finds_the_same_risk(job_files):

@@ -1,4 +1,4 @@
-"""One run in a process of its own: wall time limit, CPU seconds and peak memory."""
+"""One run in a process of its own: limits of time and memory, CPU seconds and peak memory."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from marginlab.mrc.lp import BudgetError
 __all__ = ["Outcome", "run_within"]
 
 OK, OVER_TIME, OVER_MEMORY, FAILED = "ok", "time", "memory", "failed"
+_LOOK = 0.5  # seconds between two looks at a run's memory
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Outcome:
     message: str = ""
 
 
-def run_within(call: Callable[[], Any], seconds: float) -> Outcome:
+def run_within(call: Callable[[], Any], seconds: float, memory_mb: float = float("inf")) -> Outcome:
     """Run a call in a forked process that ends with its budget.
 
     Parameters
@@ -61,6 +62,9 @@ def run_within(call: Callable[[], Any], seconds: float) -> Outcome:
     seconds : float
         Wall time. The call is expected to keep it; five seconds and a tenth later it is
         stopped, with all processes it started.
+    memory_mb : float, default=inf
+        Memory in MB by which the call and the solvers it starts may grow; a call that takes
+        more is stopped (Linux).
 
     Returns
     -------
@@ -80,21 +84,41 @@ def run_within(call: Callable[[], Any], seconds: float) -> Outcome:
     process.start()
     there.close()
     try:
-        if here.poll(1.1 * seconds + 5.0):
-            return _receive(here, start)
-        return Outcome(OVER_TIME, None, time.perf_counter() - start, float("nan"), float("nan"))
+        limit = memory_mb + _resident_mb()  # the fork begins with the parent's size
+        while time.perf_counter() - start < 1.1 * seconds + 5.0:
+            if here.poll(_LOOK):
+                return _receive(here, start)
+            if _group_mb(process.pid) > limit:
+                text = f"no solution within the memory budget of {memory_mb:g} MB"
+                return _unfinished(OVER_MEMORY, start, text)
+        return _unfinished(OVER_TIME, start)
     finally:
         _stop(process)
         here.close()
+
+
+def _unfinished(status: str, start: float, text: str = "") -> Outcome:
+    spent = time.perf_counter() - start
+    return Outcome(status, None, spent, float("nan"), float("nan"), text)
 
 
 def _receive(here: Connection, start: float) -> Outcome:
     try:
         return here.recv()  # type: ignore[no-any-return]
     except EOFError:
-        spent = time.perf_counter() - start
         text = "the run's process was stopped, most likely for want of memory"
-        return Outcome(OVER_MEMORY, None, spent, float("nan"), float("nan"), text)
+        return _unfinished(OVER_MEMORY, start, text)
+
+
+def _group_mb(group: int | None) -> float:
+    """Resident memory of a run's process and of the solvers it started: a group of its own."""
+    total = 0.0
+    for number in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
+        # after the name in brackets: state, parent, group
+        fields = _proc(f"/proc/{number}/stat").rpartition(")")[2].split()
+        if len(fields) > 2 and fields[2] == str(group):
+            total += _resident_mb(number)
+    return total
 
 
 def _stop(process: Any) -> None:
@@ -151,11 +175,11 @@ def _growth(before: float) -> float:
     return max(0.0, own - before, solver if solver > 1.05 * own else 0.0)
 
 
-def _resident_mb() -> float:
-    pages = _proc("/proc/self/statm")
+def _resident_mb(process: int | str | None = "self") -> float:
+    pages = _proc(f"/proc/{process}/statm")
     if pages:
         return int(pages.split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-    return _peak_mb()
+    return _peak_mb() if process == "self" else 0.0
 
 
 def _peak_mb() -> float:
@@ -173,7 +197,7 @@ def _maxrss(who: int) -> float:
 
 def _proc(path: str) -> str:
     try:
-        with open(path, encoding="ascii") as source:
+        with open(path, encoding="utf-8", errors="replace") as source:
             return source.read()
     except OSError:
         return ""

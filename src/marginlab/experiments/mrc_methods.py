@@ -36,7 +36,7 @@ class Task:
     budget : float
         Wall seconds for a run.
     memory_mb : float
-        Memory in MB that a full linear program may need.
+        Memory in MB that a run may take.
     """
 
     fold: Fold

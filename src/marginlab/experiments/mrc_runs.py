@@ -98,7 +98,7 @@ def _run_point(
         shift = repeat % len(names)
         for name in names[shift:] + names[:shift]:
             settings = {**job, **methods[name]}
-            outcome = run_within(method_call(task, settings), job["budget"])
+            outcome = run_within(method_call(task, settings), job["budget"], job["memory_mb"])
             tag = _setting(job, task, settings)
             _report(pool.name, name, tag, repeat, outcome)
             _record(results, (pool.name, name, tag, repeat), outcome, task)
