@@ -106,6 +106,28 @@ def test_dropping_constraints_does_not_cycle():
     assert result.risk == pytest.approx(solve_compact(problem, "highs").risk, abs=1e-6)
 
 
+def test_every_restricted_problem_stays_feasible_exactly():
+    """A run on optdigits dropped the class centres, was left with an infeasible dual and ended."""
+    k = 6
+    problem = problem_of(11, n=200, d=5, k=k, lambda_0=0.01)
+    restricted = []
+
+    class Watched(HighsMaster):
+        def solve(self, seconds):
+            restricted.append(self.lp)
+            return super().solve(seconds)
+
+    solve_ccg(problem, Watched, CcgOptions(eps_1=1e-7, n_max=3, max_rounds=2000))
+    sizes = [len(lp.b) for lp in restricted]
+    assert min(np.diff(sizes)) < 0, "this case is meant to drop constraints"
+    # tau is the sum over the classes of share times centre, in the class's own block
+    first = restricted[0].rows[:: k + 1]
+    share = np.linalg.lstsq(first.T, problem.tau, rcond=None)[0]
+    assert share.min() > 0
+    for lp in restricted:
+        assert np.abs(lp.rows[: k * k : k + 1].T @ share - lp.tau).max() < 1e-14
+
+
 @pytest.mark.parametrize("master", MASTERS)
 def test_features_are_generated_too(master):
     problem = problem_of(3, n=60, d=40, k=2, lambda_0=0.2, sparse=True)

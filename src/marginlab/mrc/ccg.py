@@ -215,7 +215,10 @@ class _Generation:
             return
         self.stalls = 0
         slack = solution.nu - self._row_values(mu)
-        gone = (slack > 1e-7) & (self.age >= MIN_AGE) & ~self.master.basic()
+        # The centres stay: with the classes' shares as weights they make the dual of every
+        # restricted problem feasible exactly, and not to a solver's tolerance only.
+        sampled = self.samples < self.n
+        gone = sampled & (slack > 1e-7) & (self.age >= MIN_AGE) & ~self.master.basic()
         if not gone.any():
             return
         self.last_drop = solution.risk
