@@ -1,6 +1,6 @@
 """Ours against the peers: every speed claim, measured in one run (make bench)."""
 
-BENCHES = ("data", "subsvms", "grid", "span", "mrc")
+BENCHES = ("data", "subsvms", "grid", "span", "mrc-samples", "mrc-classes", "mrc-text")
 
 
 rule run_bench:
@@ -15,7 +15,7 @@ rule run_bench:
         "../environment.yml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=14000,
         runtime=120,
     params:
         quick=RUN == "quick",

@@ -62,7 +62,22 @@ def test_the_ratio_of_a_peer_out_of_time_is_a_lower_bound(monkeypatch):
     row = _row_with_lost_peer(monkeypatch, "no solution within the time budget (CBC)")
     assert np.isnan(row["peer_seconds"])
     assert row["ratio"] > 1.0
-    assert f"(no solution within 600 s: ratio > {int(row['ratio'])})" in row["comparison"]
+    assert f"(no solution within 300 s: ratio > {int(row['ratio'])})" in row["comparison"]
+
+
+def test_a_long_peer_is_run_once_for_all_pairs_of_a_problem(monkeypatch):
+    calls = []
+
+    def apart(call, limit):
+        calls.append(call)
+        return bench_mrc.Run(50.0 if len(calls) == 2 else 1.0, 1.0, 0.0)
+
+    monkeypatch.setattr(bench_mrc, "run_apart", apart)
+    long = {}
+    first = _row("toy", _problem(), "ours", "peer", long)
+    assert (first["ratio"], len(calls)) == (50.0, bench_mrc.REPEATS + 1)
+    second = _row("toy", _problem(), "ours at 1e-6", "peer", long)
+    assert (second["ratio"], len(calls)) == (50.0, 2 * bench_mrc.REPEATS + 1)
 
 
 def test_a_peer_out_of_memory_has_no_ratio(monkeypatch):

@@ -32,7 +32,7 @@ def run_bench(part: str, *, quick: bool, mirror: str = "", cache: str = "") -> p
     Parameters
     ----------
     part : str
-        "data", "subsvms", "grid", "span" or "mrc".
+        "data", "subsvms", "grid", "span", "mrc-samples", "mrc-classes" or "mrc-text".
     quick : bool
         Small sizes, seconds instead of minutes.
     mirror, cache : str
@@ -47,7 +47,7 @@ def run_bench(part: str, *, quick: bool, mirror: str = "", cache: str = "") -> p
         if folder:
             os.environ[name] = folder
     frame = _driver(part)(quick)
-    return frame[list(BENCH_COLUMNS)].assign(part=part)
+    return frame.reindex(columns=list(BENCH_COLUMNS)).assign(part=part)
 
 
 def _driver(part: str) -> Callable[[bool], pd.DataFrame]:
@@ -68,11 +68,14 @@ def _driver(part: str) -> Callable[[bool], pd.DataFrame]:
         from marginlab.experiments.bench_span import run as run_span
 
         return run_span
-    if part == "mrc":
+    if part in ("mrc-samples", "mrc-classes", "mrc-text"):
         from marginlab.experiments.bench_mrc import run as run_mrc
 
-        return run_mrc
-    raise UserError(f"there is no bench {part!r}; choose data, subsvms, grid, span or mrc")
+        return lambda quick: run_mrc(quick, part.removeprefix("mrc-"))
+    raise UserError(
+        f"there is no bench {part!r}; choose data, subsvms, grid, span, mrc-samples, "
+        "mrc-classes or mrc-text"
+    )
 
 
 def read_benches(paths: Iterable[str | Path]) -> pd.DataFrame:
