@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import BaggingClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
@@ -272,3 +273,20 @@ def test_cleanlab_finds_flipped_labels():
     y[:10] *= -1
     found = subsvms_peers._issues(dataset.X_train, y)
     assert found[:10].mean() > found[10:].mean()
+
+
+def test_bags_of_one_class_vote_for_it():
+    """With few errors a uniform bag often has one class only, which SVC refuses."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 2))
+    y = np.where(np.arange(60) < 3, 1, -1)
+    bags = BaggingClassifier(subsvms_peers.BagSVC(), n_estimators=9, max_samples=5, random_state=0)
+    bags.fit(X, y)
+    constants = [machine.constant_ for machine in bags.estimators_]
+    assert 0 in constants, "this case is meant to draw bags of the larger class"
+    assert None in constants, "and bags of both"
+    assert set(bags.predict(X)) <= {-1, 1}
+    lone = subsvms_peers.BagSVC().fit(X, np.ones(60))
+    assert (lone.predict(X) == 1).all()
+    assert (lone.decision_function(X) == 1.0).all()
+    assert (bags.decision_function(X) < 0).mean() > 0.5

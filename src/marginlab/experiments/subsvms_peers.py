@@ -23,10 +23,36 @@ from marginlab.results import Results
 from marginlab.seeds import int_seed
 from marginlab.svm.kernels import resolve_gamma
 
-__all__ = ["BAGGING", "BALANCED", "CLEANLAB", "run_peers"]
+__all__ = ["BAGGING", "BALANCED", "CLEANLAB", "BagSVC", "run_peers"]
 
 BALANCED, CLEANLAB, BAGGING = "SVC balanced", "cleanlab", "Bagging-SVC uniform"
 _FOLDS = 5  # cleanlab's out-of-sample probabilities
+
+
+class BagSVC(SVC):
+    """SVC that answers the one class of a bag that has no other; SVC itself refuses it."""
+
+    def fit(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> BagSVC:
+        """Train, or remember the only class among the rows of positive weight."""
+        used = np.unique(y if sample_weight is None else y[np.asarray(sample_weight) > 0])
+        self.constant_ = used[0] if len(used) == 1 else None
+        if self.constant_ is None:
+            super().fit(X, y, sample_weight)
+        else:
+            self.classes_ = used
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels, shape (n_samples,)."""
+        if self.constant_ is None:
+            return np.asarray(super().predict(X))
+        return np.full(X.shape[0], self.constant_)
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Positive for the second class (1, as codes or as signs), shape (n_samples,)."""
+        if self.constant_ is None:
+            return np.asarray(super().decision_function(X))
+        return np.full(X.shape[0], 1.0 if self.constant_ > 0 else -1.0)
 
 
 def run_peers(
@@ -91,8 +117,9 @@ def _peers(
 
     def bagged(y: NDArray[np.int64], state: int) -> Any:
         size = max(2, int(np.log(len(y)) ** 2))
+        machine = BagSVC(C=settings["C"], gamma=gamma)
         bags = BaggingClassifier(
-            svc(), n_estimators=settings["n_svms"], max_samples=size, random_state=state
+            machine, n_estimators=settings["n_svms"], max_samples=size, random_state=state
         )
         return bags.fit(X, y)
 
