@@ -15,7 +15,7 @@ from marginlab.experiments.mrc_claims import Evidence, judge
 from marginlab.experiments.mrc_folds import Pool, make_fold, read_pool
 from marginlab.experiments.mrc_methods import Task, method_call, wrong_share
 from marginlab.experiments.mrc_runs import CURVE_COLUMNS, read_runs, run_job
-from marginlab.experiments.mrc_summary import cell, ratio, with_risk
+from marginlab.experiments.mrc_summary import POINT, cell, ratio, with_risk
 from marginlab.experiments.mrc_tables import check_table, time_table
 from marginlab.mrc.lp import BudgetError
 
@@ -169,6 +169,20 @@ def test_every_exact_method_finds_the_same_risk(job_files):
     sub = runs[runs["method"] == "sub"]
     assert (sub["objective"] >= sub["best"] - 1e-9).all()
     assert runs["error"].between(0, 1).all()
+
+
+def test_a_risk_between_wide_bounds_is_unknown():
+    """Generated features leave a wide lower bound: its middle is no R*, and no error either."""
+    point = dict.fromkeys(POINT, 0) | {"status": 0}
+    rows = [
+        {"method": "ccg-highs-exact", "repeat": 0, "objective": 0.3, "lower": 0.28, "upper": 0.3},
+        {"method": "ccg-highs", "repeat": 0, "objective": 0.3, "lower": 0.28, "upper": 0.31},
+        {"method": "lp-highs", "repeat": 0, "objective": 0.29999, "lower": 0.29999, "upper": 0.3},
+        {"method": "ccg-highs-exact", "repeat": 1, "objective": 0.3, "lower": 0.28, "upper": 0.3},
+    ]
+    runs = with_risk(pd.DataFrame([point | row for row in rows]))
+    assert runs["best"].tolist()[:3] == pytest.approx([0.299995] * 3)
+    assert np.isnan(runs["off"].iloc[3])
 
 
 def test_jobs_go_through_their_list(job_files):

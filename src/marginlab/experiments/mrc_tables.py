@@ -100,7 +100,7 @@ def _time_row(
         "n": f"{int(first['n'])}",
         "m": f"{int(first['m'])}",
         "classes": f"{int(first['classes'])}",
-        "R*": f"{mine.loc[mine['repeat'] == 0, 'best'].median():.4f}",
+        "R*": _risk(mine.loc[mine["repeat"] == 0, "best"].median()),
     }
     for label in labels:
         name = _method_of(label, solver, methods)
@@ -122,6 +122,10 @@ def _time_row(
 
 def _solved(each: pd.DataFrame) -> bool:
     return bool((each["status"] == 0).any())
+
+
+def _risk(value: float) -> str:
+    return f"{value:.4f}" if np.isfinite(value) else "not known to 1e-4"
 
 
 def _times(each: pd.DataFrame, label: str) -> str:
