@@ -220,6 +220,8 @@ def _read(path: Path) -> dict[str, NDArray[Any]]:
     foreign = f"{path} is not a marginlab model; give a file saved by tune --out or bound --save"
     if not path.exists():
         raise DataError(f"{path} does not exist; check the path of the model")
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; name a model in it, saved by tune or bound")
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()

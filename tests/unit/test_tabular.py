@@ -150,7 +150,7 @@ MISTAKES = {
     "unknown drop": (CSV, {"drop": ["town"]}, "no column 'town' for --drop"),
     "missing value": ("a,label\n,1\n2,0\n", {}, "'a' has 1 missing value .first in row 1"),
     "infinite": ("a,label\ninf,1\n2,0\n", {}, "'a' has 1 infinite value"),
-    "missing label": ("a,label\n1,\n2,0\n", {}, "'label' has 1 empty cells"),
+    "missing label": ("a,label\n1,\n2,0\n", {}, "'label' has 1 empty cell "),
     "text": (CSV, {}, "'city' holds text .'Paris' in row 1.*--categorical"),
     "decimal comma": ("a;label\n1,5;1\n2;0\n", {}, "write decimals with a point"),
     "ragged": ("a,label\n1,0\n1,2,3\n", {}, "line 3: 3 cells where the first line has 2"),

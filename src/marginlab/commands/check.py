@@ -165,7 +165,8 @@ def _one(
     train, test = train_test_split(
         np.arange(len(y)), test_size=_TEST_SHARE, stratify=y, random_state=split
     )
-    if len(train) > args.max_rows:
+    # What is left out must hold both classes, as train_test_split wants it.
+    if len(train) > args.max_rows + 1:
         train = train_test_split(
             train, train_size=args.max_rows, stratify=y[train], random_state=split
         )[0]

@@ -30,6 +30,7 @@ examples:
 
 Does it help on my data? With some labels that you trust: --test FILE. Without: --simulate
 takes your labels for the truth, corrupts them on purpose and measures what comes back.
+If they are noisy already, that understates what correction does.
 """
 TUNE = """\
 examples:
@@ -54,7 +55,9 @@ examples:
   cat new.csv | marginlab predict model.npz - --json
 
 MODEL was saved by `marginlab tune --out` or `marginlab bound --save`. If FILE has the label
-column too, the error is reported.
+column too, the error is reported. The score is above 0 for the second label (in sorted
+order), below 0 for the first, and further from 0 the surer; of a model of more labels,
+the largest score is predicted.
 """
 DATASETS = """\
 examples:

@@ -77,10 +77,11 @@ def parse_labels(column: pd.Series, name: str, source: str) -> NDArray[Any]:
     cells = column.astype(str).str.strip()
     absent = cells.str.lower().isin(MISSING) | column.isna()
     if absent.any():
-        row = int(np.flatnonzero(absent)[0]) + 1
+        row, count = int(np.flatnonzero(absent)[0]) + 1, int(absent.sum())
         raise DataError(
-            f"{source}: label column {name!r} has {int(absent.sum())} empty cells (first in row "
-            f"{row}); drop those rows, or fill in your best guess to have it checked"
+            f"{source}: label column {name!r} has {count} empty "
+            f"cell{'s' if count > 1 else ''} (first in row {row}); drop those rows, or fill in "
+            f"your best guess to have it checked"
         )
     if pd.api.types.is_bool_dtype(column):
         return cells.to_numpy(dtype=str)

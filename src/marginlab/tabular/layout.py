@@ -19,6 +19,16 @@ __all__ = ["MISSING", "Column", "Layout", "numbers", "shorten"]
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-nan", "#n/a"})
 _DECIMAL_COMMA = re.compile(r"^[-+]?\d+,\d+$")
 _TOO_MANY = 200
+_SHOWN = 5
+#: Larger numbers overflow once they are squared or subtracted.
+_LARGEST = 1e100
+_FILL = "fill or drop those rows first (cells like NA and ? count as empty)"
+#: What messages call the file that fixed the layout.
+FIRST = "the first file"
+
+
+class _MissingValues(DataError):
+    """Some cells of a column are empty; the other columns are looked at too."""
 
 
 @dataclass(frozen=True)
@@ -80,15 +90,18 @@ class Layout:
             for category in (column.categories or ("",))
         ]
 
-    def encode(self, frame: pd.DataFrame, source: str) -> NDArray[np.float64]:
-        """The features of a frame as numbers, shape (n, d)."""
+    def encode(self, frame: pd.DataFrame, source: str, origin: str = FIRST) -> NDArray[np.float64]:
+        """The features of a frame as numbers, shape (n, d); ``origin`` fixed the layout."""
         missing = [column.name for column in self.columns if column.name not in frame.columns]
         if missing:
             raise DataError(
-                f"{source} has no column {missing[0]!r}, which the first file has "
+                f"{source} has no column {missing[0]!r}, which {origin} has "
                 f"({len(missing)} of {len(self.columns)} missing); give both the same columns"
             )
-        blocks = [_encode_column(frame[column.name], column, source) for column in self.columns]
+        try:
+            blocks = [_encode_column(frame[c.name], c, source, origin) for c in self.columns]
+        except _MissingValues as error:
+            raise _all_missing(frame[[c.name for c in self.columns]], source) or error from None
         return np.column_stack(blocks) if blocks else np.empty((len(frame), 0))
 
 
@@ -96,7 +109,35 @@ def learn_columns(
     frame: pd.DataFrame, names: Sequence[str], source: str, categorical: bool
 ) -> tuple[Column, ...]:
     """Decide for every column whether it holds numbers or categories."""
+    if not categorical:
+        _reject_texts([name for name in names if _first_text(frame[name])], source)
     return tuple(_learn(frame[name], name, source, categorical) for name in names)
+
+
+def _reject_texts(texts: Sequence[str], source: str) -> None:
+    # Several columns of text at once; `_learn` says more of a single one.
+    if len(texts) > 1:
+        raise DataError(
+            f"{source}: {len(texts)} columns hold text ({_some(list(map(repr, texts)))}); leave "
+            f"them out by --drop, or turn text into 0/1 columns by --categorical"
+        )
+
+
+def _some(items: Sequence[str]) -> str:
+    return ", ".join(items[:_SHOWN]) + (", ..." if len(items) > _SHOWN else "")
+
+
+def _all_missing(frame: pd.DataFrame, source: str) -> DataError | None:
+    # Every column with missing values, if it is more than one.
+    cells = {name: frame[name].astype(str).str.strip().str.lower() for name in frame.columns}
+    counts = {name: int((c.isin(MISSING) | frame[name].isna()).sum()) for name, c in cells.items()}
+    found = [f"{name!r} {count}" for name, count in counts.items() if count]
+    if len(found) < 2:
+        return None
+    return DataError(
+        f"{source}: {len(found)} columns have missing values ({_some(found)}; cells like NA and ? "
+        f"count as empty); fill or drop those rows or columns first"
+    )
 
 
 def _learn(column: pd.Series, name: str, source: str, categorical: bool) -> Column:
@@ -151,33 +192,53 @@ def numbers(column: pd.Series, name: str, source: str) -> NDArray[np.float64]:
         )
     plain = column if pd.api.types.is_numeric_dtype(column) else column.astype(str).str.strip()
     values = np.asarray(pd.to_numeric(plain, errors="coerce"), dtype=np.float64)
-    _reject(np.isnan(values), name, source, "missing value", "fill or drop those rows first")
+    _reject(np.isnan(values), name, source, "missing value", _FILL, _MissingValues)
     _reject(np.isinf(values), name, source, "infinite value", "mend or drop those rows first")
+    reject_huge(values, f"column {name!r}", source)
     return values
 
 
-def _reject(bad: NDArray[np.bool_], name: str, source: str, what: str, remedy: str) -> None:
+def reject_huge(values: NDArray[np.float64], where: str, source: str) -> None:
+    """Refuse finite numbers that overflow once they are squared or subtracted."""
+    huge = np.flatnonzero(np.abs(values) > _LARGEST)
+    if huge.size:
+        raise DataError(
+            f"{source}: {where} has {values[huge[0]]:g}, too large to calculate with (at most "
+            f"{_LARGEST:g} in size); mend or drop such values first"
+        )
+
+
+def _reject(
+    bad: NDArray[np.bool_],
+    name: str,
+    source: str,
+    what: str,
+    remedy: str,
+    kind: type[DataError] = DataError,
+) -> None:
     count = int(bad.sum())
     if count:
         first = int(np.flatnonzero(bad)[0]) + 1
         plural = "s" if count > 1 else ""
-        raise DataError(
+        raise kind(
             f"{source}: column {name!r} has {count} {what}{plural} (first in row {first}); {remedy}"
         )
 
 
-def _encode_column(column: pd.Series, spec: Column, source: str) -> NDArray[np.float64]:
+def _encode_column(
+    column: pd.Series, spec: Column, source: str, origin: str
+) -> NDArray[np.float64]:
     if not spec.categories:
         return numbers(column, spec.name, source)[:, None]
     cells = column.astype(str).str.strip()
     absent = cells.str.lower().isin(MISSING).to_numpy(dtype=bool)
-    _reject(absent, spec.name, source, "missing value", "fill or drop those rows first")
+    _reject(absent, spec.name, source, "missing value", _FILL, _MissingValues)
     unknown = ~cells.isin(spec.categories).to_numpy(dtype=bool)
     if unknown.any():
         row = int(np.flatnonzero(unknown)[0])
         raise DataError(
             f"{source}: column {spec.name!r} has {shorten(str(cells.iloc[row]))!r} in row "
-            f"{row + 1}, a value that the first file does not have; drop the row or the column"
+            f"{row + 1}, a value that {origin} does not have; drop the row or the column"
         )
     return (cells.to_numpy()[:, None] == np.array(spec.categories)[None, :]).astype(np.float64)
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from marginlab.datasets.libsvm_format import parse_libsvm
 from marginlab.errors import DataError
 from marginlab.tabular.labels import choose_column, class_values, parse_labels
-from marginlab.tabular.layout import Layout, learn_columns, numbers
+from marginlab.tabular.layout import FIRST, Layout, learn_columns, numbers, reject_huge
 from marginlab.tabular.raw import RawTable, read_raw
 
 __all__ = ["Table", "read_table"]
@@ -68,6 +68,7 @@ def read_table(
     categorical: bool = False,
     n_features: int | None = None,
     layout: Layout | None = None,
+    origin: str = FIRST,
     need_labels: bool = True,
     format: str | None = None,
     header: bool | None = None,
@@ -92,6 +93,8 @@ def read_table(
         LIBSVM: width d; by default the largest index.
     layout : Layout, optional
         Read with the columns of an earlier file.
+    origin : str
+        What messages call that file.
     need_labels : bool
         Whether a file without a label column is an error.
     format, header, stdin
@@ -105,8 +108,12 @@ def read_table(
     raw = read_raw(path, format=format, header=header, stdin=stdin)
     if raw.format == "libsvm":
         _no_columns(raw, label, weight, drop)
-        return _read_libsvm(raw, n_features, layout)
-    return _read_columns(raw, label, weight, drop, categorical, layout, need_labels)
+        return _read_libsvm(raw, n_features, layout, origin)
+    if n_features is not None:
+        raise DataError(
+            f"{raw.source} is no LIBSVM file, its columns are the features; leave out --n-features"
+        )
+    return _read_columns(raw, label, weight, drop, categorical, layout, origin, need_labels)
 
 
 def _no_columns(raw: RawTable, label: str | None, weight: str | None, drop: Sequence[str]) -> None:
@@ -118,16 +125,20 @@ def _no_columns(raw: RawTable, label: str | None, weight: str | None, drop: Sequ
             )
 
 
-def _read_libsvm(raw: RawTable, n_features: int | None, layout: Layout | None) -> Table:
+def _read_libsvm(
+    raw: RawTable, n_features: int | None, layout: Layout | None, origin: str
+) -> Table:
     X, labels = parse_libsvm(raw.data, raw.source, n_features)
+    reject_huge(X.data, "a feature", raw.source)
     if layout is None:
         layout = Layout("libsvm", X.shape[1])
     elif layout.kind != "libsvm":
-        raise DataError(f"{raw.source} is a LIBSVM file but the first one is not; give both alike")
+        raise DataError(f"{raw.source} is a LIBSVM file but {origin} is not; give both alike")
     elif X.shape[1] > layout.n_features:
+        where = "to this command" if origin == FIRST else "when you train"
         raise DataError(
-            f"{raw.source} has feature {X.shape[1]}, but the first file only "
-            f"{layout.n_features}; give that one --n-features {X.shape[1]}"
+            f"{raw.source} has feature {X.shape[1]}, but {origin} only {layout.n_features}; leave "
+            f"further features out, or give --n-features {X.shape[1]} {where}"
         )
     X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], layout.n_features))
     return Table(_dense_if_full(X), class_values(labels), layout, raw)
@@ -145,20 +156,29 @@ def _read_columns(
     drop: Sequence[str],
     categorical: bool,
     layout: Layout | None,
+    origin: str,
     need_labels: bool,
 ) -> Table:
     if layout is not None and layout.kind == "libsvm":
-        raise DataError(f"{raw.source} is not a LIBSVM file but the first one is; give both alike")
+        raise DataError(f"{raw.source} is not a LIBSVM file but {origin} is; give both alike")
     names = list(raw.frame.columns)
     wanted = label if label is not None or layout is None else layout.label
     has_labels = need_labels or wanted is None or wanted in names
     target = choose_column(names, wanted, raw.source, "--label") if has_labels else ""
     score = choose_column(names, weight, raw.source, "--weight") if weight else ""
+    if target and score == target:
+        raise DataError(f"{raw.source}: --weight {weight} is the label column; name another")
     if layout is None:
         dropped = {choose_column(names, name, raw.source, "--drop") for name in drop}
-        layout = _learn_layout(raw, target, {target, score} | dropped, categorical)
+        if target in dropped:
+            raise DataError(
+                f"{raw.source}: --drop leaves out the label column {target!r}; keep it, or name "
+                f"another --label"
+            )
+        # A column without a name is the index that pandas and R write.
+        layout = _learn_layout(raw, target, {target, score, ""} | dropped, categorical)
     y = parse_labels(raw.frame[target], target, raw.source) if target else None
-    X = layout.encode(raw.frame, raw.source)
+    X = layout.encode(raw.frame, raw.source, origin)
     scores = numbers(raw.frame[score], score, raw.source) if score else None
     return Table(X, y, layout, raw, scores)
 

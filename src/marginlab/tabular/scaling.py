@@ -100,5 +100,6 @@ def _sparse_spread(X: sparse.csr_matrix) -> NDArray[np.float64]:
 
 
 def _inverse(spread: NDArray[np.float64], constant: NDArray[np.bool_]) -> NDArray[np.float64]:
-    safe = np.where((spread > 0) & ~constant, spread, 1.0)
-    return np.where((spread > 0) & ~constant, 1.0 / safe, 0.0)
+    # The inverse of a smaller spread overflows.
+    varies = (spread > 1e-300) & ~constant
+    return np.where(varies, 1.0 / np.where(varies, spread, 1.0), 0.0)
