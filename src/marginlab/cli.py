@@ -12,11 +12,14 @@ from importlib import import_module
 
 from marginlab.commands.parser import build_parser
 from marginlab.errors import MarginlabError
+from marginlab.files import named_errors
 
 __all__ = ["main"]
 
 #: Exit codes beside 0: a mistake or failed check, wrong usage, a defect of ours.
 MISTAKE, USAGE, DEFECT, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 130, 141
+
+_STDOUT = "standard output"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,7 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USAGE
     try:
         code = _run(args)
-        sys.stdout.flush()
+        with named_errors(_STDOUT):
+            sys.stdout.flush()
         return code
     except BrokenPipeError:
         # The reader has gone (as with `| head`); keep the interpreter from complaining.
@@ -51,6 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MarginlabError as error:
         return _fail(" ".join(str(error).split()), MISTAKE)
     except OSError as error:
+        if error.filename == _STDOUT:
+            _silence_stdout()  # what is left in its buffer would fail again at exit
         return _fail(_os_sentence(error), MISTAKE)
     except MemoryError:
         return _fail("not enough memory; give fewer rows or close other programs", MISTAKE)

@@ -35,7 +35,7 @@ _METHODS = {
 def run(args: argparse.Namespace) -> int:
     """Run the command; see ``marginlab bound --help``."""
     check_inputs(args.file, args.test)
-    check_outputs((args.file, args.test), {"--save": args.save})
+    check_outputs((args.file, args.test), {"--save": args.save}, endings={"--save": "model"})
     console = Console(args)
     table = load(args)
     classes = check_classes(table, most=None)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from marginlab.files import named_errors
 from marginlab.progress import progress
 
 __all__ = ["Console", "plain", "rows_text", "wrap"]
@@ -69,7 +70,9 @@ class Console:
         if self._json:
             text = json.dumps(plain(values), indent=2, allow_nan=False)
         out = sys.stderr if self._data else sys.stdout
-        out.write(text.rstrip("\n") + "\n")
+        with named_errors("standard error" if self._data else "standard output"):
+            out.write(text.rstrip("\n") + "\n")
+            out.flush()
 
 
 def plain(value: Any) -> Any:

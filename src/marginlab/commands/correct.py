@@ -26,6 +26,7 @@ from marginlab.noise import minority_label
 from marginlab.seeds import int_seed
 from marginlab.subsvms import SubSVMs, subset_size
 from marginlab.tabular import Table, replace_labels
+from marginlab.tabular.writing import check_ending, check_extra
 
 __all__ = ["run"]
 
@@ -38,13 +39,14 @@ def run(args: argparse.Namespace) -> int:
     """Run the command; see ``marginlab correct --help``."""
     check_inputs(args.file, args.test)
     outputs = {"--out": args.out, "--votes": args.votes}
-    check_outputs((args.file, args.test), outputs, stdout="--out")
+    check_outputs((args.file, args.test), outputs, stdout="--out", endings={"--out": "any"})
     if args.out == "-" and args.json:
         raise UserError("--out - and --json both write to standard output; choose one")
     if args.share and not args.out:
         raise UserError("--share adds a column to the file of --out; name that file too")
     console = Console(args, data_to_stdout=args.out == "-")
     table = load(args)
+    _check_out(args, table)
     classes = check_classes(table, most=2)
     X, scaler = scale_features(table, args.scale, console)
     values: dict[str, Any] = {"file": table.source, "rows": X.shape[0], "features": X.shape[1]}
@@ -60,6 +62,14 @@ def run(args: argparse.Namespace) -> int:
         _add_test(args, table, classes, X, scaler, values, text, console)
     console.result(values, "\n".join(text))
     return 0
+
+
+def _check_out(args: argparse.Namespace, table: Table) -> None:
+    # Told before the work: both depend on what the file turned out to be.
+    if args.out and args.out != "-":
+        check_ending(args.out, table.raw.format)
+    if args.share:
+        check_extra(table, args.share)
 
 
 def _estimator(args: argparse.Namespace) -> SubSVMs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from marginlab.commands.console import Console
 from marginlab.errors import DataError, UserError
+from marginlab.files import check_target
 from marginlab.tabular import Layout, Scaler, Table, read_table
 from marginlab.tabular.labels import like_classes
+from marginlab.tabular.writing import check_ending
 
 __all__ = [
     "check_classes",
@@ -34,9 +36,12 @@ def check_inputs(*paths: str | None) -> None:
 
 
 def check_outputs(
-    inputs: Sequence[str | None], outputs: dict[str, str | None], stdout: str = ""
+    inputs: Sequence[str | None],
+    outputs: dict[str, str | None],
+    stdout: str = "",
+    endings: Mapping[str, str] | None = None,
 ) -> None:
-    """No output may take the place of an input or of another output.
+    """Every output can be written, and none takes the place of another file.
 
     Parameters
     ----------
@@ -45,6 +50,9 @@ def check_outputs(
         Option to path.
     stdout : str
         The option that may be ``-``, standard output.
+    endings : mapping, optional
+        Option to what it writes: "model", or "any" if that is told by the input's
+        format; CSV by default.
     """
     taken = {Path(path).resolve() for path in inputs if path and path != "-"}
     for option, path in outputs.items():
@@ -56,6 +64,18 @@ def check_outputs(
         if where in taken:
             raise UserError(f"{option} {path} would replace another file of this command; rename")
         taken.add(where)
+        try:
+            _check_output(path, (endings or {}).get(option, "csv"))
+        except UserError as error:
+            raise UserError(f"{option} {error}") from None
+
+
+def _check_output(path: str, kind: str) -> None:
+    check_target(path)
+    if kind == "csv":
+        check_ending(path, kind)
+    if kind == "model" and Path(path).suffix != ".npz":
+        raise UserError(f"{path}: name the model file with the ending .npz")
 
 
 def load(args: argparse.Namespace, weight: str | None = None) -> Table:

@@ -12,7 +12,7 @@ import pandas as pd
 from marginlab.commands.console import Console, rows_text
 from marginlab.commands.loading import check_outputs
 from marginlab.errors import UserError
-from marginlab.files import write_csv
+from marginlab.files import named_errors, write_csv
 from marginlab.modelfile import SavedModel, load_model
 from marginlab.tabular import Table, read_table
 from marginlab.tabular.labels import like_classes
@@ -48,7 +48,9 @@ def run(args: argparse.Namespace) -> int:
     if wrong is not None:
         values["error"] = wrong
     if args.out == "-":
-        rows.to_csv(sys.stdout, index=False, float_format="%.10g", lineterminator="\n")
+        with named_errors("standard output"):
+            rows.to_csv(sys.stdout, index=False, float_format="%.10g", lineterminator="\n")
+            sys.stdout.flush()
     elif args.out:
         write_csv(rows, args.out)
     else:

@@ -32,6 +32,7 @@ from marginlab.tabular import Table
 
 __all__ = ["logistic_weights", "plain_weights", "run"]
 
+_WRITES = {"--out": "model"}
 _FLOOR = 0.01
 _ESTIMATES = {
     "span_rule": "span-rule estimate of the error",
@@ -56,7 +57,9 @@ def plain_weights(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def run(args: argparse.Namespace) -> int:
     """Run the command; see ``marginlab tune --help``."""
     check_inputs(args.file, args.test)
-    check_outputs((args.file, args.test), {"--out": args.out, "--table": args.table})
+    check_outputs(
+        (args.file, args.test), {"--out": args.out, "--table": args.table}, endings=_WRITES
+    )
     console = Console(args)
     table = load(args, weight=args.weight)
     classes = check_classes(table, most=2)

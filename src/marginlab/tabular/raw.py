@@ -18,7 +18,7 @@ import pandas as pd
 
 from marginlab.errors import DataError, UserError
 
-__all__ = ["FORMATS", "STANDARD_INPUT", "RawTable", "read_raw"]
+__all__ = ["FORMATS", "STANDARD_INPUT", "RawTable", "format_of_ending", "read_raw"]
 
 #: What error messages call standard input.
 STANDARD_INPUT = "standard input"
@@ -136,15 +136,21 @@ def _bytes_of(path: Path) -> bytes:
 def _format_of(name: str, data: bytes) -> str:
     if data.startswith(b"PAR1"):
         return "parquet"
-    stem = Path(name)
-    suffix = Path(stem.stem).suffix if stem.suffix in _ARCHIVES else stem.suffix
-    if suffix.lower() in _SUFFIXES:
-        return _SUFFIXES[suffix.lower()]
+    told = format_of_ending(name)
+    if told is not None:
+        return told
     lines = data[:65536].decode("utf-8", errors="replace").splitlines()
     first = [line for line in lines if line.strip()][:5]
     if first and all(":" in line and _LIBSVM_LINE.match(line) for line in first[:-1] or first):
         return "libsvm"
     return "csv"
+
+
+def format_of_ending(name: str | Path) -> str | None:
+    """The format that a name's ending tells, under .gz, .bz2 or .xz too; None if it does not."""
+    stem = Path(name)
+    suffix = Path(stem.stem).suffix if stem.suffix.lower() in _ARCHIVES else stem.suffix
+    return _SUFFIXES.get(suffix.lower())
 
 
 def _parquet(name: str, data: bytes) -> pd.DataFrame:

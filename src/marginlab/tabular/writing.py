@@ -10,15 +10,40 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from marginlab.errors import DataError
-from marginlab.files import atomic_path
+from marginlab.errors import DataError, UserError
+from marginlab.files import atomic_path, compressed, named_errors
 from marginlab.tabular.labels import spelling_of
-from marginlab.tabular.raw import RawTable
+from marginlab.tabular.raw import RawTable, format_of_ending
 from marginlab.tabular.reading import Table
 
-__all__ = ["replace_labels"]
+__all__ = ["check_ending", "check_extra", "replace_labels"]
 
 _FIRST_TOKEN = re.compile(rb"^[^\s#]+", re.MULTILINE)
+_NAMES = {"csv": "CSV", "libsvm": "LIBSVM", "parquet": "Parquet"}
+# Endings of formats that are written nowhere here.
+_FOREIGN = (".feather", ".html", ".json", ".npz", ".xls", ".xlsx", ".zip", ".zst")
+
+
+def check_ending(path: str | Path, format: str) -> None:
+    """Refuse a name whose ending tells another format than the one to be written.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to be written.
+    format : {"csv", "libsvm", "parquet"}
+
+    Raises
+    ------
+    UserError
+        With the ending that disagrees.
+    """
+    told = format_of_ending(path)
+    if Path(path).suffix.lower() in _FOREIGN or told not in (None, format):
+        raise UserError(
+            f"{path} would hold {_NAMES[format]}, which its ending does not say; end it in "
+            f".{format}"
+        )
 
 
 def replace_labels(
@@ -38,7 +63,8 @@ def replace_labels(
         New labels, of the values that the file already has; each is written in the
         file's own spelling ("+1", "yes").
     path : str or Path
-        The new file, written whole or not at all; ``-`` is standard output.
+        The new file, written whole or not at all, compressed if it ends in .gz, .bz2 or
+        .xz; ``-`` is standard output.
     stdout : binary file, optional
         What ``-`` writes to.
     extra : (str, ndarray of shape (n,)), optional
@@ -48,20 +74,24 @@ def replace_labels(
     ------
     DataError
         If the extra column cannot be added.
+    UserError
+        If the ending of ``path`` tells another format.
     """
     data = _content(table, np.asarray(labels), extra)
     if str(path) == "-":
         out = stdout or sys.stdout.buffer
-        out.write(data)
-        out.flush()
+        with named_errors("standard output"):
+            out.write(data)
+            out.flush()
         return
+    check_ending(path, table.raw.format)
     with atomic_path(path) as temporary:
-        temporary.write_bytes(data)
+        temporary.write_bytes(compressed(data, path))
 
 
 def _content(table: Table, labels: NDArray[Any], extra: Any) -> bytes:
     if extra is not None:
-        _check_extra(table, extra[0])
+        check_extra(table, extra[0])
     if table.raw.format == "libsvm":
         return _libsvm(table, labels)
     raw, name = table.raw, table.layout.label
@@ -77,7 +107,8 @@ def _content(table: Table, labels: NDArray[Any], extra: Any) -> bytes:
     return _csv(raw, frame)
 
 
-def _check_extra(table: Table, name: str) -> None:
+def check_extra(table: Table, name: str) -> None:
+    """Refuse a column that cannot be added to the file of ``table``."""
     if table.raw.format == "libsvm" or not table.raw.header:
         raise DataError(
             f"{table.source} has no column names, so no column {name!r} can be added; give CSV "
