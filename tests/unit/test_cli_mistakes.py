@@ -42,11 +42,6 @@ MISTAKES = {
     ),
     "bad grid": ("a,label\n1,x\n2,y\n3,x\n4,y\n", ["tune", "--gamma", "0"], "above 0"),
     "huge grid": ("a,label\n1,x\n2,y\n3,x\n4,y\n", ["tune", "--log2-C", "99"], "powers of two"),
-    "bad rho": (
-        "a,label\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(60)),
-        ["correct", "--simulate", "--rho", "1.5", "--repeats", "2"],
-        "rho is 1.5",
-    ),
     "model name": (
         "a,label\n1,x\n2,y\n3,x\n4,y\n",
         ["bound", "--mapping", "linear", "--save", "m.pkl"],
@@ -115,5 +110,5 @@ def test_constant_columns_are_remarked_on(run, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a,same,label\n" + "".join(f"{i % 5},3,{'xy'[i % 2]}\n" for i in range(30)))
     err = run("correct", path, *QUICK)[2]
-    assert "note: 1 constant features carry nothing ('same')" in err
+    assert "note: 1 constant feature carries nothing ('same')" in err
     assert run("correct", path, *QUICK, "--quiet")[2] == ""

@@ -33,6 +33,7 @@ __all__ = ["run"]
 # Share of the SVMs behind the chosen label, from sure to a toss of a coin.
 _BANDS = ((0.95, "above .95"), (0.8, ".80 to .95"), (0.6, ".60 to .80"), (0.0, ".50 to .60"))
 _MANY = 0.25
+_RHO, _ALPHA = 0.5, [0.0, 0.5, 1.0]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("--out - and --json both write to standard output; choose one")
     if args.share and not args.out:
         raise UserError("--share adds a column to the file of --out; name that file too")
+    _settle_simulation(args)
     console = Console(args, data_to_stdout=args.out == "-")
     table = load(args)
     _check_out(args, table)
@@ -70,6 +72,14 @@ def _check_out(args: argparse.Namespace, table: Table) -> None:
         check_ending(args.out, table.raw.format)
     if args.share:
         check_extra(table, args.share)
+
+
+def _settle_simulation(args: argparse.Namespace) -> None:
+    for option, value in (("--rho", args.rho), ("--alpha", args.alpha)):
+        if value is not None and not args.simulate:
+            raise UserError(f"{option} has no effect without --simulate; add that or leave it out")
+    args.rho = _RHO if args.rho is None else args.rho
+    args.alpha = _ALPHA if args.alpha is None else args.alpha
 
 
 def _estimator(args: argparse.Namespace) -> SubSVMs:

@@ -28,6 +28,9 @@ __all__ = [
     "scale_features",
 ]
 
+# Fewer rows are in order by chance, or are a test.
+_FEW = 20
+
 
 def check_inputs(*paths: str | None) -> None:
     """Standard input can be read once only."""
@@ -139,14 +142,36 @@ def check_classes(table: Table, most: int | None) -> NDArray[Any]:
 
 def scale_features(table: Table, kind: str, console: Console) -> tuple[Any, Scaler]:
     """Scaled features of the main file; constant features are remarked on."""
+    for name in _id_columns(table):
+        console.note(f"{name!r} has a different value in every row; --drop it if it is an ID")
+    if "" in table.raw.frame.columns and table.layout.label:
+        console.note("the column without a name is left out as an index; name it to use it")
     scaler = Scaler.fit(table.X, kind)
     names = _names(table.layout, np.flatnonzero(scaler.constant))
     if len(names) == len(scaler.constant):
         raise DataError(f"{table.source}: every feature is constant; there is nothing to learn")
     if names and table.layout.kind == "columns":
         shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
-        console.note(f"{len(names)} constant features carry nothing ({shown})")
+        words = "constant feature carries" if len(names) == 1 else "constant features carry"
+        console.note(f"{len(names)} {words} nothing ({shown})")
     return scaler.apply(table.X), scaler
+
+
+def _id_columns(table: Table) -> list[str]:
+    """Features that look like names of rows: whole numbers in order, or text, all distinct."""
+    n = table.X.shape[0]
+    if n < _FEW or not isinstance(table.X, np.ndarray):
+        return []
+    found, start = [], 0
+    for column in table.layout.columns:
+        values = table.X[:, start]
+        steps = np.diff(values)
+        ordered = bool((steps > 0).all() or (steps < 0).all())
+        counts_up = not column.categories and ordered and bool((values == np.rint(values)).all())
+        if counts_up or len(column.categories) == n:
+            found.append(column.name)
+        start += column.width
+    return found
 
 
 def _names(layout: Layout, positions: NDArray[np.intp]) -> list[str]:

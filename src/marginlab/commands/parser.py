@@ -17,7 +17,15 @@ from marginlab.commands.help_texts import (
     START,
     TUNE,
 )
-from marginlab.commands.values import at_least, gamma, number_list, positive, sample_size
+from marginlab.commands.values import (
+    at_least,
+    gamma,
+    number_list,
+    positive,
+    sample_size,
+    share_list,
+    share_of_errors,
+)
 
 __all__ = ["build_parser"]
 
@@ -129,15 +137,13 @@ def _add_correct(commands: Any) -> None:
     check.add_argument(
         "--rho",
         metavar="SHARE",
-        type=float,
-        default=0.5,
-        help="simulated errors as a share of the minority class (default: %(default)s)",
+        type=share_of_errors,
+        help="simulated errors as a share of the minority class (default: 0.5)",
     )
     check.add_argument(
         "--alpha",
         metavar="LIST",
-        type=number_list,
-        default=[0.0, 0.5, 1.0],
+        type=share_list,
         help="share of the errors that move majority rows into the minority (default: 0,0.5,1)",
     )
     check.add_argument(

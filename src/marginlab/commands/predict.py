@@ -33,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
         args.file,
         label=args.label,
         layout=model.layout,
+        origin="the file that the model was trained on",
         need_labels=False,
         format=args.format,
         header=False if args.no_header else None,
@@ -47,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
     wrong = _wrong(model, table, rows)
     if wrong is not None:
         values["error"] = wrong
+    elif foreign := _foreign(model, table):
+        console.note(foreign)
     if args.out == "-":
         with named_errors("standard output"):
             rows.to_csv(sys.stdout, index=False, float_format="%.10g", lineterminator="\n")
@@ -76,6 +79,25 @@ def _wrong(model: SavedModel, table: Table, rows: pd.DataFrame) -> float | None:
     if not np.isin(y, model.classes.astype(str)).all():
         return None
     return float(np.mean(rows["prediction"].to_numpy().astype(str) != y))
+
+
+def _foreign(model: SavedModel, table: Table) -> str | None:
+    """A remark on labels that the model does not know; None if there are none."""
+    if table.y is None:
+        return None
+    labels = np.unique(like_classes(table.y, model.classes).astype(str))
+    known = model.classes.astype(str)
+    foreign = labels[~np.isin(labels, known)].tolist()
+    if not foreign or (table.layout.kind == "libsvm" and len(labels) == 1):
+        return None
+    return (
+        f"no error is reported: the file has the label{'s' if len(foreign) > 1 else ''} "
+        f"{_some(foreign)}, the model knows {_some(known.tolist())}"
+    )
+
+
+def _some(labels: list[str]) -> str:
+    return ", ".join(map(repr, labels[:5])) + (", ..." if len(labels) > 5 else "")
 
 
 def _text(values: dict[str, Any], rows: pd.DataFrame, args: argparse.Namespace) -> str:

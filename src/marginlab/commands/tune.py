@@ -132,12 +132,19 @@ def _choose(
 ) -> tuple[WeightedSVC, SpanSearch, int]:
     """The chosen model on all rows; settings are compared on a sample of large files."""
     rows = np.arange(len(y))
-    if len(y) > args.max_rows:
+    # What is left out must hold both classes, as train_test_split wants it.
+    if len(y) > args.max_rows + 1:
         console.note(f"settings are compared on {args.max_rows} of {len(y)} rows (--max-rows)")
         seed = int_seed(args.seed, "tune", "rows")
         rows = np.sort(
             train_test_split(rows, train_size=args.max_rows, stratify=y, random_state=seed)[0]
         )
+    if len(np.unique(y[rows])) < 2:
+        raise UserError(
+            f"the {len(rows)} rows drawn for choosing are of one class; give a larger --max-rows"
+        )
+    if args.criterion == "cv":
+        _check_folds(args, y[rows], None if scores is None else scores[rows])
     search = SpanSearch(
         WeightedSVC(),
         grid,
@@ -149,6 +156,23 @@ def _choose(
     if len(rows) == len(y):
         return search.best_estimator_, search, len(rows)
     return _refit(search.best_params_, X, y, scores), search, len(rows)
+
+
+def _check_folds(
+    args: argparse.Namespace, y: NDArray[Any], scores: NDArray[np.float64] | None
+) -> None:
+    # Weights of 0 take their rows out; the logistic map gives none.
+    used = y if scores is None or args.map == "logistic" else y[scores > 0]
+    labels, counts = np.unique(used, return_counts=True)
+    least = int(counts.min())
+    if args.cv > least:
+        raise UserError(
+            f"--cv {args.cv} is more than the {least} row{'s' if least > 1 else ''} of label "
+            f"{labels[counts.argmin()]}; each fold needs one, give --cv {least} or less"
+            if least > 1
+            else f"--cv {args.cv} needs more than the one row of label {labels[counts.argmin()]}; "
+            f"leave --criterion cv out"
+        )
 
 
 def _refit(

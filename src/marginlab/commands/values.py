@@ -6,7 +6,15 @@ import argparse
 import math
 from collections.abc import Callable
 
-__all__ = ["at_least", "gamma", "number_list", "positive", "sample_size"]
+__all__ = [
+    "at_least",
+    "gamma",
+    "number_list",
+    "positive",
+    "sample_size",
+    "share_list",
+    "share_of_errors",
+]
 
 
 def number_list(text: str) -> list[float]:
@@ -51,6 +59,25 @@ def positive(text: str) -> float:
     if value <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
     return value
+
+
+def share_of_errors(text: str) -> float:
+    """A number above 0 and below 1."""
+    try:
+        value = _finite(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and below 1")
+    return value
+
+
+def share_list(text: str) -> list[float]:
+    """Numbers from 0 to 1, written as `number_list` reads them."""
+    values = number_list(text)
+    if min(values) < 0 or max(values) > 1:
+        raise argparse.ArgumentTypeError(f"{text!r} has numbers outside 0 to 1")
+    return values
 
 
 def gamma(text: str) -> float | str:

@@ -211,7 +211,7 @@ def _delimiter(text: str) -> str:
 
 def _cells(name: str, text: str, delimiter: str) -> pd.DataFrame:
     try:
-        return pd.read_csv(
+        cells = pd.read_csv(
             io.StringIO(text),
             sep=delimiter,
             header=None,
@@ -228,6 +228,25 @@ def _cells(name: str, text: str, delimiter: str) -> pd.DataFrame:
             ) from None
         detail = " ".join(str(error).split())
         raise DataError(f"{name} is not a CSV file ({detail}); mend it") from None
+    # pandas fills a short line up by empty cells, so the last one is empty.
+    if (cells.iloc[:, -1] == "").any():
+        _reject_short_line(name, text, delimiter, cells.shape[1])
+    return cells
+
+
+def _reject_short_line(name: str, text: str, delimiter: str, width: int) -> None:
+    reader = csv.reader(io.StringIO(text, newline=None), delimiter=delimiter)
+    try:
+        for row in reader:
+            blank = len(row) < 2 and not "".join(row).strip()
+            if len(row) < width and not blank:
+                raise DataError(
+                    f"{name}, line {reader.line_num}: {len(row)} "
+                    f"cell{'s' if len(row) > 1 else ''} where the first line has {width}; "
+                    f"fill or drop the line"
+                )
+    except csv.Error:
+        return
 
 
 def _looks_like_data(first: list[str]) -> bool:

@@ -1,0 +1,128 @@
+"""What the command line says of data and options that it cannot use, or should remark on."""
+
+import pytest
+from command_line import QUICK, SMALL_GRID, is_one_sentence
+
+ROWS = "a,b,label\n" + "".join(f"{i * 7 % 11},{i % 3},{'xy'[i % 2]}\n" for i in range(60))
+
+
+def numbered(row, n=60):
+    return "".join(row.format(i=i, y="xy"[i % 2], r=i * 7 % 11) for i in range(n))
+
+
+MISTAKES = {
+    "more folds than rows": (
+        ROWS,
+        ["tune", "--criterion", "cv", "--cv", "100"],
+        "--cv 100 is more than the 30 rows of label x",
+    ),
+    "more folds than weighed rows": (
+        "a,q,label\n" + numbered("{r},1,{y}\n", 8) + "5,0,x\n5,0,x\n5,0,x\n",
+        ["tune", "--criterion", "cv", "--cv", "5", "--weight", "q", "--map", "none"],
+        "--cv 5 is more than the 4 rows of label x",
+    ),
+    "one class drawn": (
+        "a,label\n" + "".join(f"{i * 7 % 11},{'x' if i in (3, 9) else 'y'}\n" for i in range(900)),
+        ["tune", "--max-rows", "20"],
+        "give a larger --max-rows",
+    ),
+    "values too large": (
+        "a,label\n1e308,x\n-1e308,y\n" + numbered("{r},{y}\n", 20),
+        ["correct"],
+        "column 'a' has 1e+308, too large",
+    ),
+    "LIBSVM values too large": (
+        "1 1:1e308\n-1 1:-1e308\n1 1:2\n-1 1:1\n",
+        ["bound", "--format", "libsvm"],
+        "a feature has 1e+308, too large",
+    ),
+    "short row": (ROWS + "1\n", ["correct"], "line 62: 1 cell where the first line has 3"),
+    "label as weight": (ROWS, ["tune", "--weight", "label"], "--weight label is the label column"),
+    "label dropped": (ROWS, ["tune", "--drop", "label"], "leaves out the label column 'label'"),
+    "missing in two": (
+        "a,b,c,label\n1,,NA,x\n2,3,4,y\n3,,5,x\n",
+        ["correct"],
+        "2 columns have missing values ('b' 2, 'c' 1; cells like NA",
+    ),
+    "text in two": ("a,b,label\nu,v,x\n1,2,y\n", ["bound"], "2 columns hold text ('a', 'b')"),
+    "rho alone": (ROWS, ["correct", "--rho", "0.2"], "--rho has no effect without --simulate"),
+    "alpha alone": (ROWS, ["correct", "--alpha", "1"], "--alpha has no effect without --simulate"),
+    "width of a CSV": (ROWS, ["correct", "--n-features", "9"], "leave out --n-features"),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_a_mistake_is_one_sentence(run, tmp_path, case):
+    content, (command, *options), words = MISTAKES[case]
+    path = tmp_path / "data.csv"
+    path.write_text(content)
+    code, out, err = run(command, path, *options, "--quiet")
+    assert (code, out) == (1, ""), err
+    assert is_one_sentence(err), err
+    assert words in err
+
+
+@pytest.mark.parametrize("option", [("--rho", "0"), ("--rho", "1.5"), ("--alpha", "2")])
+def test_shares_out_of_range_are_wrong_usage(run, option):
+    code, _, err = run("correct", "data.csv", "--simulate", *option)
+    assert code == 2
+    assert f"argument {option[0]}: '{option[1]}'" in err
+
+
+def test_a_sample_may_leave_out_one_row(run, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("a,label\n" + numbered("{r},{y}\n", 21))
+    code, _, err = run("tune", path, *SMALL_GRID, "--max-rows", "20", "--quiet")
+    assert (code, err) == (0, "")
+
+
+def test_the_line_of_a_short_row_counts_lines_within_quotes(run, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text('a,b,label\n1,"u\nv",x\n\n2,y\n')
+    assert "line 5: 2 cells" in run("correct", path, "--categorical")[2]
+
+
+@pytest.fixture
+def model(run, tmp_path):
+    first, saved = tmp_path / "first.csv", tmp_path / "model.npz"
+    first.write_text(ROWS)
+    assert run("bound", first, "--mapping", "linear", "--save", saved, "--quiet")[0] == 0
+    return saved
+
+
+def test_predict_speaks_of_the_file_of_the_model(run, tmp_path, model):
+    other = tmp_path / "other.csv"
+    for content, name, words in (
+        ("a\n1\n", other, "'b', which the file that the model was trained on has"),
+        ("1 1:1\n", tmp_path / "o.libsvm", "but the file that the model was trained on is not"),
+    ):
+        name.write_text(content)
+        code, _, err = run("predict", model, name)
+        assert code == 1
+        assert words in err
+    code, _, err = run("predict", tmp_path, other)
+    assert code == 1
+    assert "is a folder" in err
+
+
+def test_predict_remarks_on_foreign_labels(run, tmp_path, model):
+    other = tmp_path / "other.csv"
+    other.write_text("a,b,label\n1,2,yes\n2,1,no\n")
+    code, out, err = run("predict", model, other)
+    assert code == 0
+    assert "differs" not in out
+    assert err == (
+        "note: no error is reported: the file has the labels 'no', 'yes', the model knows "
+        "'x', 'y'\n"
+    )
+
+
+def test_columns_like_ids_are_remarked_on(run, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(",patient,name,a,label\n" + numbered("{i},{i}0,n{i},{r},{y}\n"))
+    err = run("correct", path, *QUICK, "--categorical")[2]
+    assert "note: the column without a name is left out as an index" in err
+    for name in ("patient", "name"):
+        words = f"note: '{name}' has a different value in every row; --drop it if it is an ID\n"
+        assert words in err
+    assert "'a' has" not in err
