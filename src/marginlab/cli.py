@@ -12,7 +12,6 @@ from importlib import import_module
 
 from marginlab.commands.parser import build_parser
 from marginlab.errors import MarginlabError
-from marginlab.files import named_errors
 
 __all__ = ["main"]
 
@@ -43,8 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USAGE
     try:
         code = _run(args)
-        with named_errors(_STDOUT):
-            sys.stdout.flush()
+        _flush_stdout()
         return code
     except BrokenPipeError:
         # The reader has gone (as with `| head`); keep the interpreter from complaining.
@@ -99,6 +97,13 @@ def _show_warning(quiet: bool):  # type: ignore[no-untyped-def]
             sys.stderr.write(f"note: {' '.join(str(message).split())}\n")
 
     return show
+
+
+def _flush_stdout() -> None:
+    from marginlab.files import named_errors  # here: it loads NumPy, which --help does without
+
+    with named_errors(_STDOUT):
+        sys.stdout.flush()
 
 
 def _silence_stdout() -> None:
