@@ -1,5 +1,6 @@
 """All methods and solvers agree; every answer carries its certificate."""
 
+import highspy
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -252,3 +253,16 @@ def _restricted(problem):
     subsets = np.vstack([np.tile(np.eye(2, dtype=bool), (n, 1)), [[True, True]]])
     rows = problem.phi.rows(samples, subsets)
     return rows, 1.0 / subsets.sum(axis=1) - 1.0, problem.tau, problem.lam
+
+
+def test_highs_with_other_threads_in_the_same_process_is_no_obstacle():
+    """HiGHS shares its workers in a process and refuses another number of them."""
+    other = highspy.Highs()
+    other.setOptionValue("output_flag", False)
+    other.resetGlobalScheduler(True)
+    other.setOptionValue("threads", 2)
+    other.addVar(0.0, 1.0)
+    other.run()
+    problem = problem_of(3)
+    generated = solve_ccg(problem, HighsMaster, CcgOptions(eps_1=1e-6))
+    assert generated.risk == pytest.approx(solve_full_lp(problem, "highs").risk, abs=2e-6)

@@ -84,7 +84,7 @@ def run_within(call: Callable[[], Any], seconds: float, memory_mb: float = float
     process.start()
     there.close()
     try:
-        limit = memory_mb + _resident_mb()  # the fork begins with the parent's size
+        limit = memory_mb + _own_mb("self")  # the fork begins with the parent's
         while time.perf_counter() - start < 1.1 * seconds + 5.0:
             if here.poll(_LOOK):
                 return _receive(here, start)
@@ -111,14 +111,22 @@ def _receive(here: Connection, start: float) -> Outcome:
 
 
 def _group_mb(group: int | None) -> float:
-    """Resident memory of a run's process and of the solvers it started: a group of its own."""
+    """Memory of a run's process and of the solvers it started: a group of its own."""
     total = 0.0
     for number in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
         # after the name in brackets: state, parent, group
         fields = _proc(f"/proc/{number}/stat").rpartition(")")[2].split()
         if len(fields) > 2 and fields[2] == str(group):
-            total += _resident_mb(number)
+            total += _own_mb(number)
     return total
+
+
+def _own_mb(process: str) -> float:
+    """Memory that a process has asked for; a fork has its parent's, but not the mapped files."""
+    for line in _proc(f"/proc/{process}/status").splitlines():
+        if line.startswith("RssAnon"):
+            return int(line.split()[1]) * 1024 / 1e6
+    return 0.0
 
 
 def _stop(process: Any) -> None:
@@ -175,11 +183,11 @@ def _growth(before: float) -> float:
     return max(0.0, own - before, solver if solver > 1.05 * own else 0.0)
 
 
-def _resident_mb(process: int | str | None = "self") -> float:
-    pages = _proc(f"/proc/{process}/statm")
+def _resident_mb() -> float:
+    pages = _proc("/proc/self/statm")
     if pages:
         return int(pages.split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-    return _peak_mb() if process == "self" else 0.0
+    return _peak_mb()
 
 
 def _peak_mb() -> float:

@@ -18,7 +18,7 @@ from scipy import sparse
 from marginlab.errors import SolverError, UserError
 from marginlab.mrc.lp import BudgetError, RangedLp
 from marginlab.mrc.lp_cbc import solve_cbc
-from marginlab.mrc.lp_highs import new_highs
+from marginlab.mrc.lp_highs import new_highs, run_highs
 
 __all__ = ["BoxLP", "CbcBoxLP", "HighsBoxLP", "open_box_lp"]
 
@@ -152,8 +152,7 @@ class HighsBoxLP:
             raise BudgetError("no solution within the time budget (HiGHS)")
         # HiGHS counts its own run time over all solves of one object.
         self._highs.setOptionValue("time_limit", self._highs.getRunTime() + time_limit)
-        self._highs.run()
-        status = self._highs.getModelStatus()
+        status = run_highs(self._highs)
         if status == highspy.HighsModelStatus.kTimeLimit:
             raise BudgetError("no solution within the time budget (HiGHS)")
         if status != highspy.HighsModelStatus.kOptimal:

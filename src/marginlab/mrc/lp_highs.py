@@ -24,7 +24,7 @@ from marginlab.mrc.lp import (
 )
 from marginlab.mrc.quiet import greet_highs
 
-__all__ = ["HighsMaster", "new_highs", "solve_highs"]
+__all__ = ["HighsMaster", "new_highs", "run_highs", "solve_highs"]
 
 T = TypeVar("T")
 TOLERANCE = 1e-6
@@ -38,6 +38,18 @@ def new_highs(**options: Any) -> highspy.Highs:
     for name, value in {"output_flag": False, "threads": 1, "parallel": "off", **options}.items():
         solver.setOptionValue(name, value)
     return solver
+
+
+def run_highs(solver: highspy.Highs) -> highspy.HighsModelStatus:
+    """Run HiGHS, also where somebody in this process has run it with other threads before.
+
+    HiGHS shares its workers in a process and refuses to run with another number of them.
+    """
+    solver.run()
+    if solver.getModelStatus() == highspy.HighsModelStatus.kNotset:
+        solver.resetGlobalScheduler(True)
+        solver.run()
+    return solver.getModelStatus()
 
 
 class HighsMaster:
@@ -197,8 +209,7 @@ def _run(
     for name, value in options.items():
         solver.setOptionValue(name, value)
     solver.setOptionValue("time_limit", solver.getRunTime() + max(seconds, 0.01))
-    solver.run()
-    status = solver.getModelStatus()
+    status = run_highs(solver)
     if status == highspy.HighsModelStatus.kTimeLimit:
         raise BudgetError("no solution within the time budget (HiGHS)")
     if status != highspy.HighsModelStatus.kOptimal:
