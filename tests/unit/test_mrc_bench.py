@@ -1,9 +1,10 @@
 """Runs in a process of their own, and the bench's methods by name."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from marginlab.experiments import bench_mrc
+from marginlab.experiments import bench, bench_mrc
 from marginlab.experiments.bench_mrc import _row, _solve
 from marginlab.experiments.isolated import run_apart
 from marginlab.mrc.estimates import make_problem
@@ -84,3 +85,14 @@ def test_a_peer_out_of_memory_has_no_ratio(monkeypatch):
     row = _row_with_lost_peer(monkeypatch, "no solution within the memory budget of 1 MB")
     assert np.isnan(row["ratio"])
     assert row["comparison"].endswith("against peer (no solution)")
+
+
+def test_the_figure_shows_where_the_peer_is_faster(monkeypatch, tmp_path):
+    limits = []
+    monkeypatch.setattr(bench, "save_figure", lambda fig, _: limits.extend(fig.axes[0].get_xlim()))
+    frame = pd.DataFrame(
+        {"part": "span", "comparison": ["a", "b"], "size": "n=1", "ratio": [0.1, 50.0]}
+    )
+    bench._draw(frame, tmp_path / "figure")
+    assert limits[0] < 0.1
+    assert limits[1] > 50.0

@@ -124,6 +124,9 @@ def _draw(frame: pd.DataFrame, figure: str | Path) -> None:
     axis.set_yticks(range(len(frame)), labels, fontsize=6)
     axis.axvline(1, color="black", linewidth=0.8)
     axis.set(xscale="log", xlabel="peer's time / our time (right of 1: ours is faster)")
+    # A logarithmic axis of bars begins at 1 by itself and would hide where ours is slower.
+    axis.set_xlim(min(0.5, 0.7 * frame["ratio"].min()), max(2.0, 1.5 * frame["ratio"].max()))
+    axis.set_ylim(-0.8, len(frame) - 0.2)
     axis.grid(axis="y", visible=False)
     axis.legend(loc="lower right")
     save_figure(fig, figure)
