@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 
+from marginlab.commands.idle import check_idle
 from marginlab.commands.parser import build_parser
 from marginlab.errors import MarginlabError
 
@@ -63,6 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    check_idle(args)
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning(bool(getattr(args, "quiet", False)))
         command = import_module(f"marginlab.commands.{args.module}")

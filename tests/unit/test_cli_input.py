@@ -47,6 +47,63 @@ MISTAKES = {
     "text in two": ("a,b,label\nu,v,x\n1,2,y\n", ["bound"], "2 columns hold text ('a', 'b')"),
     "rho alone": (ROWS, ["correct", "--rho", "0.2"], "--rho has no effect without --simulate"),
     "alpha alone": (ROWS, ["correct", "--alpha", "1"], "--alpha has no effect without --simulate"),
+    "repeats alone": (ROWS, ["correct", "--repeats", "6"], "--repeats has no effect without --sim"),
+    "rows of no check": (
+        ROWS,
+        ["correct", "--max-rows", "50"],
+        "--max-rows has no effect without --simulate or --test; add that or leave --max-rows out",
+    ),
+    "rows to show of a simulation": (
+        ROWS,
+        ["correct", "--simulate", "--show=5"],
+        "--show has no effect with --simulate, which corrects nothing for you; leave --show out",
+    ),
+    "folds of no criterion": (
+        ROWS,
+        ["tune", "--cv", "5"],
+        "--cv has no effect without --criterion cv; add that or leave --cv out",
+    ),
+    "map of no weights": (ROWS, ["tune", "--map", "none"], "--map has no effect without --weight"),
+    "slope of no map": (
+        ROWS,
+        ["tune", "--weight", "b", "--map", "none", "--slope", "2"],
+        "--slope has no effect with --map none; leave --slope out",
+    ),
+    "components of linear": (
+        ROWS,
+        ["bound", "--mapping", "linear", "--n-components", "9"],
+        "--n-components has no effect with --mapping linear",
+    ),
+    "components of many features": (
+        "".join(f"{i % 2} 1:{i} 120:{i % 3}\n" for i in range(30)),
+        ["bound", "--format", "libsvm", "--n-components", "9"],
+        "--n-components has no effect with linear features, which --mapping auto takes for 120",
+    ),
+    "gap of a whole programme": (
+        ROWS,
+        ["bound", "--method", "lp", "--eps-1", "1e-4"],
+        "--eps-1 has no effect with --method lp",
+    ),
+    "gap of a compact programme": (
+        ROWS,
+        ["bound", "--method", "compact", "--solver", "cbc", "--eps-1", "1e-4"],
+        "--eps-1 has no effect with --method compact --solver cbc",
+    ),
+    "solver of descent": (
+        ROWS,
+        ["bound", "--method", "subgradient", "--solver", "auto"],
+        "--solver has no effect with --method subgradient",
+    ),
+    "categories of LIBSVM": (
+        "1 1:1\n-1 1:2\n",
+        ["correct", "--format", "libsvm", "--categorical"],
+        "leave --categorical out or give the data as CSV",
+    ),
+    "header of LIBSVM": (
+        "1 1:1\n-1 1:2\n",
+        ["correct", "--format", "libsvm", "--no-header"],
+        "leave --no-header out",
+    ),
     "width of a CSV": (ROWS, ["correct", "--n-features", "9"], "leave out --n-features"),
 }
 
@@ -60,6 +117,26 @@ def test_a_mistake_is_one_sentence(run, tmp_path, case):
     assert (code, out) == (1, ""), err
     assert is_one_sentence(err), err
     assert words in err
+
+
+def test_options_that_do_something_are_let_through(run, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(ROWS)
+    for command, *options in (
+        ("tune", *SMALL_GRID, "--criterion", "cv", "--cv", "3"),
+        ("tune", *SMALL_GRID, "--weight", "b", "--slope", "2", "--middle", "0"),
+        ("bound", "--mapping", "linear", "--method", "compact", "--eps-1", "1e-4"),
+        ("correct", *QUICK, "--test", path, "--max-rows", "50"),
+    ):
+        code, _, err = run(command, path, *options, "--quiet")
+        assert (code, err) == (0, "")
+
+
+def test_a_brief_comparison_is_text(run):
+    code, out, err = run("compare", "--brief", "--json")
+    assert (code, out) == (1, "")
+    assert is_one_sentence(err)
+    assert "--brief has no effect with --json" in err
 
 
 @pytest.mark.parametrize("option", [("--rho", "0"), ("--rho", "1.5"), ("--alpha", "2")])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from marginlab.commands.console import Console, rows_text, wrap
+from marginlab.commands.idle import is_given
 from marginlab.commands.loading import (
     check_classes,
     check_inputs,
@@ -18,6 +19,7 @@ from marginlab.commands.loading import (
     row_counts,
     scale_features,
 )
+from marginlab.errors import UserError
 from marginlab.modelfile import mrc_model, save_model
 from marginlab.mrc.estimator import MinimaxRiskClassifier
 
@@ -76,6 +78,11 @@ def _estimator(args: argparse.Namespace, n_features: int) -> MinimaxRiskClassifi
     mapping = args.mapping
     if mapping == "auto":
         mapping = "fourier" if n_features < _MANY_FEATURES else "linear"
+        if mapping == "linear" and is_given(args, "--n-components"):
+            raise UserError(
+                f"--n-components has no effect with linear features, which --mapping auto takes "
+                f"for {n_features} features; add --mapping fourier or leave it out"
+            )
     return MinimaxRiskClassifier(
         features=mapping,
         n_components=args.n_components,

@@ -33,7 +33,6 @@ __all__ = ["run"]
 # Share of the SVMs behind the chosen label, from sure to a toss of a coin.
 _BANDS = ((0.95, "above .95"), (0.8, ".80 to .95"), (0.6, ".60 to .80"), (0.0, ".50 to .60"))
 _MANY = 0.25
-_RHO, _ALPHA = 0.5, [0.0, 0.5, 1.0]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,9 +42,6 @@ def run(args: argparse.Namespace) -> int:
     check_outputs((args.file, args.test), outputs, stdout="--out", endings={"--out": "any"})
     if args.out == "-" and args.json:
         raise UserError("--out - and --json both write to standard output; choose one")
-    if args.share and not args.out:
-        raise UserError("--share adds a column to the file of --out; name that file too")
-    _settle_simulation(args)
     console = Console(args, data_to_stdout=args.out == "-")
     table = load(args)
     _check_out(args, table)
@@ -74,14 +70,6 @@ def _check_out(args: argparse.Namespace, table: Table) -> None:
         check_extra(table, args.share)
 
 
-def _settle_simulation(args: argparse.Namespace) -> None:
-    for option, value in (("--rho", args.rho), ("--alpha", args.alpha)):
-        if value is not None and not args.simulate:
-            raise UserError(f"{option} has no effect without --simulate; add that or leave it out")
-    args.rho = _RHO if args.rho is None else args.rho
-    args.alpha = _ALPHA if args.alpha is None else args.alpha
-
-
 def _estimator(args: argparse.Namespace) -> SubSVMs:
     return SubSVMs(
         n_svms=args.n_svms,
@@ -107,8 +95,6 @@ def _add_simulation(
 ) -> None:
     from marginlab.commands.check import simulate
 
-    if args.out or args.votes:
-        raise UserError("--simulate corrects nothing for you; leave --out and --votes out")
     y = _signs(table.labels, minority_label(table.labels))
     values["simulation"], words = simulate(X, y, args, _estimator(args), console)
     text += ["", words]

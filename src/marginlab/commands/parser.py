@@ -17,6 +17,7 @@ from marginlab.commands.help_texts import (
     START,
     TUNE,
 )
+from marginlab.commands.idle import Store
 from marginlab.commands.values import (
     at_least,
     gamma,
@@ -62,7 +63,8 @@ def _command(
         epilog=examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(module=module, function=function)
+    parser.set_defaults(module=module, function=function, given=set())
+    parser.register("action", None, Store)
     _habits(parser)
     return parser
 
@@ -138,12 +140,14 @@ def _add_correct(commands: Any) -> None:
         "--rho",
         metavar="SHARE",
         type=share_of_errors,
-        help="simulated errors as a share of the minority class (default: 0.5)",
+        default=0.5,
+        help="simulated errors as a share of the minority class (default: %(default)s)",
     )
     check.add_argument(
         "--alpha",
         metavar="LIST",
         type=share_list,
+        default=share_list("0,0.5,1"),
         help="share of the errors that move majority rows into the minority (default: 0,0.5,1)",
     )
     check.add_argument(
@@ -233,7 +237,13 @@ def _add_tune(commands: Any) -> None:
         default="span_rule",
         help="the estimate that is minimised (default: %(default)s)",
     )
-    grid.add_argument("--cv", metavar="K", type=at_least(2), default=5, help="folds for cv")
+    grid.add_argument(
+        "--cv",
+        metavar="K",
+        type=at_least(2),
+        default=5,
+        help="folds of --criterion cv (default: %(default)s)",
+    )
     grid.add_argument(
         "--max-rows",
         metavar="N",

@@ -106,8 +106,9 @@ def read_table(
         With file, place and remedy.
     """
     raw = read_raw(path, format=format, header=header, stdin=stdin)
+    named = {"--label": label, "--weight": weight, "--drop": drop, "--categorical": categorical}
+    _reject_idle(raw, named, header)
     if raw.format == "libsvm":
-        _no_columns(raw, label, weight, drop)
         return _read_libsvm(raw, n_features, layout, origin)
     if n_features is not None:
         raise DataError(
@@ -116,13 +117,20 @@ def read_table(
     return _read_columns(raw, label, weight, drop, categorical, layout, origin, need_labels)
 
 
-def _no_columns(raw: RawTable, label: str | None, weight: str | None, drop: Sequence[str]) -> None:
-    for option, value in (("--label", label), ("--weight", weight), ("--drop", drop)):
-        if value:
-            raise DataError(
-                f"{raw.source} is a LIBSVM file, which has no named columns; leave {option} out "
-                f"or give the data as CSV"
-            )
+def _reject_idle(raw: RawTable, named: dict[str, Any], header: bool | None) -> None:
+    """Refuse options that mean nothing for the file's format."""
+    if raw.format == "libsvm":
+        for option, value in named.items():
+            if value:
+                raise DataError(
+                    f"{raw.source} is a LIBSVM file, which has no named columns; leave {option} "
+                    f"out or give the data as CSV"
+                )
+    if header is False and raw.format != "csv":
+        raise DataError(
+            f"{raw.source} is no CSV file, so it has no line of column names that could be "
+            f"missing; leave --no-header out"
+        )
 
 
 def _read_libsvm(
