@@ -1,5 +1,9 @@
 """What the command line says of data and options that it cannot use, or should remark on."""
 
+import io
+
+import numpy as np
+import pandas as pd
 import pytest
 from command_line import QUICK, SMALL_GRID, is_one_sentence
 
@@ -203,3 +207,47 @@ def test_columns_like_ids_are_remarked_on(run, tmp_path):
         words = f"note: '{name}' has a different value in every row; --drop it if it is an ID\n"
         assert words in err
     assert "'a' has" not in err
+
+
+INDEXES = {
+    "named": (pd.Index([f"p{i}" for i in range(60)], name="patient"), "the index 'patient'"),
+    "two levels": (
+        pd.MultiIndex.from_arrays([np.arange(60) // 3, np.arange(60) % 3], names=["site", "visit"]),
+        "the index 'site', 'visit'",
+    ),
+    "dates": (pd.date_range("2020-01-01", periods=60, freq=None), "the index"),
+    "row numbers": (pd.Index(np.arange(60)[::-1] * 2), ""),
+}
+
+
+@pytest.mark.parametrize("case", INDEXES)
+def test_the_index_of_a_parquet_file_is_remarked_on_and_kept(run, tmp_path, model, case):
+    index, words = INDEXES[case]
+    path, out = tmp_path / "data.parquet", tmp_path / "out.parquet"
+    pd.read_csv(io.StringIO(ROWS)).set_axis(index).to_parquet(path)
+    code, _, err = run("correct", path, *QUICK, "--out", out)
+    note = f"{words} of {path} is not used; write the file after reset_index() to make it a column"
+    assert (code, err.count(note)) == (0, bool(words))
+    pd.testing.assert_index_equal(pd.read_parquet(out).index, pd.read_parquet(path).index)
+    for command in (["tune", path, *SMALL_GRID], ["predict", model, path]):
+        code, _, err = run(*command)
+        assert (code, err.count(note)) == (0, bool(words))
+
+
+def test_an_index_is_no_column_and_a_parquet_file_has_no_header(run, tmp_path):
+    path, frame = tmp_path / "data.parquet", pd.read_csv(io.StringIO(ROWS))
+    frame.assign(id=range(100, 160)).set_index("id").to_parquet(path)
+    for options, words in (
+        (["--label", "id"], "'id' is the index that pandas has stored, not a column; write the"),
+        (["--share", "id", "--out", tmp_path / "o.parquet"], "has a column 'id' already"),
+        (["--no-header"], "is no CSV file"),
+    ):
+        code, _, err = run("correct", path, *options, "--quiet")
+        assert code == 1
+        assert is_one_sentence(err)
+        assert words in err
+    first = tmp_path / "first.csv"
+    frame.assign(id=range(100, 160)).to_csv(first, index=False)
+    code, _, err = run("correct", first, *QUICK, "--test", path, "--quiet")
+    assert code == 1
+    assert "'id' is the index" in err

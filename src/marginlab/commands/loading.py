@@ -24,6 +24,7 @@ __all__ = [
     "check_outputs",
     "load",
     "load_second",
+    "note_index",
     "row_counts",
     "scale_features",
 ]
@@ -144,6 +145,7 @@ def scale_features(table: Table, kind: str, console: Console) -> tuple[Any, Scal
     """Scaled features of the main file; constant features are remarked on."""
     for name in _id_columns(table):
         console.note(f"{name!r} has a different value in every row; --drop it if it is an ID")
+    note_index(table, console)
     if "" in table.raw.frame.columns and table.layout.label:
         console.note("the column without a name is left out as an index; name it to use it")
     scaler = Scaler.fit(table.X, kind)
@@ -155,6 +157,15 @@ def scale_features(table: Table, kind: str, console: Console) -> tuple[Any, Scal
         words = "constant feature carries" if len(names) == 1 else "constant features carry"
         console.note(f"{len(names)} {words} nothing ({shown})")
     return scaler.apply(table.X), scaler
+
+
+def note_index(table: Table, console: Console) -> None:
+    """Remark on an index of a Parquet file that may carry meaning."""
+    if words := table.raw.index_words:
+        console.note(
+            f"{words} of {table.source} is not used; write the file after reset_index() to make "
+            f"it a column"
+        )
 
 
 def _id_columns(table: Table) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from marginlab.commands.console import Console, rows_text
-from marginlab.commands.loading import check_outputs
+from marginlab.commands.loading import check_outputs, note_index
 from marginlab.errors import UserError
 from marginlab.files import named_errors, write_csv
 from marginlab.modelfile import SavedModel, load_model
@@ -38,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
         format=args.format,
         header=False if args.no_header else None,
     )
+    note_index(table, console)
     rows = _predictions(model, table)
     values: dict[str, Any] = {
         "file": table.source,

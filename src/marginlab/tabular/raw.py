@@ -56,6 +56,8 @@ class RawTable:
         CSV: the separator of cells.
     header : bool
         CSV: whether the first line names the columns.
+    index : Index, optional
+        Parquet: the index that pandas has stored, unless it only counts the rows.
     """
 
     source: str
@@ -64,6 +66,20 @@ class RawTable:
     data: bytes = b""
     delimiter: str = ","
     header: bool = True
+    index: pd.Index | None = None
+
+    @property
+    def index_names(self) -> list[str]:
+        """Names of the index, text even where pandas allows numbers."""
+        return [] if self.index is None else [str(n) for n in self.index.names if n is not None]
+
+    @property
+    def index_words(self) -> str:
+        """What to call an index that may carry meaning; "" for one of mere row numbers."""
+        if self.index_names:
+            return f"the index {', '.join(map(repr, self.index_names))}"
+        plain = self.index is None or pd.api.types.is_integer_dtype(self.index.dtype)
+        return "" if plain else "the index"
 
 
 def read_raw(
@@ -98,7 +114,10 @@ def read_raw(
         raise DataError(f"{name} is empty; check that it was written or fetched whole")
     kind = format or _format_of(name, data)
     if kind == "parquet":
-        return RawTable(name, kind, frame=_parquet(name, data))
+        stored = _parquet(name, data)
+        plain = isinstance(stored.index, pd.RangeIndex) and stored.index.name is None
+        index = None if plain else stored.index
+        return RawTable(name, kind, frame=stored.reset_index(drop=True), index=index)
     if kind == "libsvm":
         return RawTable(name, kind, data=data)
     if kind == "csv":
@@ -165,7 +184,7 @@ def _parquet(name: str, data: bytes) -> pd.DataFrame:
     if frame.empty:
         raise DataError(f"{name} holds no rows; check that it was written whole")
     frame.columns = [str(column) for column in frame.columns]
-    return frame.reset_index(drop=True)
+    return frame
 
 
 def _csv(name: str, data: bytes, header: bool | None) -> RawTable:

@@ -169,6 +169,8 @@ def _read_columns(
 ) -> Table:
     if layout is not None and layout.kind == "libsvm":
         raise DataError(f"{raw.source} is not a LIBSVM file but {origin} is; give both alike")
+    learned = () if layout is None else [column.name for column in layout.columns]
+    _reject_index(raw, [label, weight, *drop, *learned])
     names = list(raw.frame.columns)
     wanted = label if label is not None or layout is None else layout.label
     has_labels = need_labels or wanted is None or wanted in names
@@ -189,6 +191,15 @@ def _read_columns(
     X = layout.encode(raw.frame, raw.source, origin)
     scores = numbers(raw.frame[score], score, raw.source) if score else None
     return Table(X, y, layout, raw, scores)
+
+
+def _reject_index(raw: RawTable, wanted: Sequence[str | None]) -> None:
+    for name in set(raw.index_names) - set(raw.frame.columns):
+        if name in wanted:
+            raise DataError(
+                f"{raw.source}: {name!r} is the index that pandas has stored, not a column; write "
+                f"the file again after reset_index()"
+            )
 
 
 def _learn_layout(raw: RawTable, target: str, skip: set[str], categorical: bool) -> Layout:

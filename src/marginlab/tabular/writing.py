@@ -102,9 +102,7 @@ def _content(table: Table, labels: NDArray[Any], extra: Any) -> bytes:
     frame = frame.astype({name: raw.frame[name].dtype})
     if extra is not None:
         frame[extra[0]] = np.round(extra[1], 10)
-    if raw.format == "parquet":
-        return bytes(frame.to_parquet(None, engine="pyarrow", index=False))
-    return _csv(raw, frame)
+    return _parquet(raw, frame) if raw.format == "parquet" else _csv(raw, frame)
 
 
 def check_extra(table: Table, name: str) -> None:
@@ -114,8 +112,14 @@ def check_extra(table: Table, name: str) -> None:
             f"{table.source} has no column names, so no column {name!r} can be added; give CSV "
             f"with a header"
         )
-    if name in table.raw.frame.columns:
+    if name in [*table.raw.frame.columns, *table.raw.index_names]:
         raise DataError(f"{table.source} has a column {name!r} already; choose another name")
+
+
+def _parquet(raw: RawTable, frame: Any) -> bytes:
+    if raw.index is None:
+        return bytes(frame.to_parquet(None, engine="pyarrow", index=False))
+    return bytes(frame.set_axis(raw.index).to_parquet(None, engine="pyarrow"))
 
 
 def _csv(raw: RawTable, frame: Any) -> bytes:
