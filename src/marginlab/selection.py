@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.model_selection import ParameterGrid
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
 from marginlab.errors import UserError
 from marginlab.progress import progress
-from marginlab.svm.grid import cross_validate, estimates, train_grid
+from marginlab.svm.folds import make_folds
+from marginlab.svm.grid import Fold, cross_validate, estimates, train_grid
 from marginlab.svm.kernels import resolve_gamma
 from marginlab.svm.libsvm import gram
 from marginlab.svm.span_rules import kernel_range
@@ -24,7 +25,6 @@ from marginlab.svm.weighted import WeightedSVC
 __all__ = ["CRITERIA", "SpanSearch", "tied_best"]
 
 Array = NDArray[np.float64]
-Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 CRITERIA = ("span_rule", "span_bound", "xi_alpha", "cv")
 #: Reasons to set a model aside, as ``SpanSearch.results_`` names them.
@@ -68,7 +68,8 @@ class SpanSearch(ClassifierMixin, BaseEstimator):
     criterion : {"span_rule", "span_bound", "xi_alpha", "cv"}, default="span_rule"
         What is minimised.
     cv : int or splitter, default=5
-        Folds of "cv", as in GridSearchCV.
+        Folds of "cv", as in GridSearchCV; stratified ones at most as many as the rarest class
+        has rows.
     ties : {"worst", "smallest", "first"}, default="worst"
         Which of the models with the same smallest value is taken: the one with the largest
         xi-alpha value (the paper reports the worst outcome among ties; test labels are not
@@ -153,8 +154,8 @@ class SpanSearch(ClassifierMixin, BaseEstimator):
         Raises
         ------
         UserError
-            If the grid, the criterion, labels or weights cannot be used, or if every model of
-            the grid is set aside.
+            If the grid, the criterion, the folds, labels or weights cannot be used, or if every
+            model of the grid is set aside.
         """
         self._check()
         X, y = indexable(X, y)
@@ -192,11 +193,11 @@ class SpanSearch(ClassifierMixin, BaseEstimator):
     def _rows(self, data: _Prepared) -> list[dict[str, float]]:
         """Criterion and counts of every model, by position in the grid."""
         found: list[dict[str, float]] = [{} for _ in range(len(data.weights))]
+        folds = data.folds(self.cv) if self.criterion == "cv" else []
         for members, K in data.kernels():
             weights = [data.weights[i] for i in members]
             self._estimate(data, members, weights, K, found)
             if self.criterion == "cv":
-                folds = data.folds(self.cv)
                 values, _ = cross_validate(
                     K, data.signs, weights, folds, data.tol, self._watch("folds")
                 )
@@ -301,7 +302,7 @@ class _Prepared:
                 f"kernel matrix fits in memory; search on a random subsample"
             )
         self.rows, self.signs = checked[0][0][kept], checked[0][1][kept]
-        self.kept, self.n_given = kept, checked[0][2].size
+        self.kept = kept
         self.weights = [weights[kept] for _, _, weights in checked]
         self.tol = float(estimator.tol)
 
@@ -339,14 +340,7 @@ class _Prepared:
 
     def folds(self, cv: Any) -> list[Fold]:
         """Folds as GridSearchCV makes them of all rows, without the rows of weight 0."""
-        splitter = check_cv(cv, self._y, classifier=True)
-        place = np.full(self.n_given, -1)
-        place[self.kept] = np.arange(self.kept.size)
-        pairs = (
-            tuple(place[rows][place[rows] >= 0] for rows in fold)
-            for fold in splitter.split(self._X, self._y)
-        )
-        return [(train, test) for train, test in pairs]
+        return make_folds(cv, self._X, self._y, self.kept)
 
 
 def _expand(param_grid: Any) -> list[dict[str, Any]]:

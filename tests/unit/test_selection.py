@@ -1,8 +1,10 @@
 """SpanSearch: scikit-learn's checks, GridSearchCV as a peer, ties, score maps, clear errors."""
 
+import warnings
+
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from marginlab.datasets import Dataset
@@ -114,6 +116,37 @@ def test_mistakes_are_named(arguments, said):
     X, y, _ = sample(n=20)
     with pytest.raises(UserError, match=said):
         SpanSearch(WeightedSVC(), **arguments).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("cv", "said"),
+    [
+        (5, "cv=5 is more than the 3 rows of label rare; each fold needs one, give cv=3 or less"),
+        (40, "cv=40 is more than the 3 rows of label rare"),
+        (StratifiedKFold(4), "cv=4 is more than the 3 rows of label rare"),
+        (1, "cv=1 cannot be used: k-fold"),
+        ("five", "cv='five' cannot be used: "),
+        (KFold(40), "cannot be used: .*n_splits=40"),
+        ([], "gives no folds"),
+    ],
+)
+def test_folds_that_cannot_be_made_are_named(cv, said):
+    X, _, _ = sample(n=20)
+    y = np.where(np.arange(20) % 7 == 1, "rare", "usual")
+    search = SpanSearch(WeightedSVC(), {"C": [1.0]}, "cv", cv=cv)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserError, match=said):
+            search.fit(X, y)
+        assert SpanSearch(WeightedSVC(), {"C": [1.0]}, "cv", cv=3).fit(X, y).best_score_ < 1
+
+
+def test_rows_of_weight_0_are_in_no_fold():
+    X, y, _ = sample(n=20)
+    used = np.zeros(20)
+    used[[np.flatnonzero(y == 0)[0], *np.flatnonzero(y == 1)[:3]]] = 1.0
+    with pytest.raises(UserError, match="cv=3 needs more than the one row of label 0"):
+        SpanSearch(WeightedSVC(), {"C": [1.0]}, "cv", cv=3).fit(X, y, sample_weight=used)
 
 
 def fail_above(monkeypatch, penalty, rows=None):

@@ -27,6 +27,7 @@ from marginlab.modelfile import save_model, svm_model
 from marginlab.noise import minority_label
 from marginlab.seeds import int_seed
 from marginlab.selection import SpanSearch
+from marginlab.svm.folds import check_folds
 from marginlab.svm.weighted import WeightedSVC
 from marginlab.tabular import Table
 
@@ -144,7 +145,9 @@ def _choose(
             f"the {len(rows)} rows drawn for choosing are of one class; give a larger --max-rows"
         )
     if args.criterion == "cv":
-        _check_folds(args, y[rows], None if scores is None else scores[rows])
+        # Weights of 0 take their rows out; the logistic map gives none.
+        used = slice(None) if scores is None or args.map == "logistic" else scores[rows] > 0
+        check_folds(args.cv, y[rows][used], "--cv ")
     search = SpanSearch(
         WeightedSVC(),
         grid,
@@ -156,23 +159,6 @@ def _choose(
     if len(rows) == len(y):
         return search.best_estimator_, search, len(rows)
     return _refit(search.best_params_, X, y, scores), search, len(rows)
-
-
-def _check_folds(
-    args: argparse.Namespace, y: NDArray[Any], scores: NDArray[np.float64] | None
-) -> None:
-    # Weights of 0 take their rows out; the logistic map gives none.
-    used = y if scores is None or args.map == "logistic" else y[scores > 0]
-    labels, counts = np.unique(used, return_counts=True)
-    least = int(counts.min())
-    if args.cv > least:
-        raise UserError(
-            f"--cv {args.cv} is more than the {least} row{'s' if least > 1 else ''} of label "
-            f"{labels[counts.argmin()]}; each fold needs one, give --cv {least} or less"
-            if least > 1
-            else f"--cv {args.cv} needs more than the one row of label {labels[counts.argmin()]}; "
-            f"leave --criterion cv out"
-        )
 
 
 def _refit(
