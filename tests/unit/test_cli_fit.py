@@ -5,9 +5,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import CUSTOMERS, READ, SMALL_GRID, TRUSTED
+from command_line import CUSTOMERS, QUICK, READ, SMALL_GRID, TRUSTED
 
 from marginlab.commands.tune import logistic_weights
+from marginlab.files import compressed
+from marginlab.tabular import read_table
 
 
 def test_tune_chooses_saves_and_predicts(run, tmp_path):
@@ -92,3 +94,27 @@ def test_standard_output_carries_the_result_only(process, tmp_path, solver):
     done = process("bound", path, "--mapping", "linear", "--solver", solver, "--json")
     assert json.loads(done.stdout)["classes"] == ["x", "y", "z"]
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("ending", ["gz", "bz2", "xz"])
+def test_files_are_compressed_by_their_endings_as_the_help_says(run, tmp_path, ending):
+    assert f".{ending}" in run("--help")[1]
+    data, votes, table, rows = (tmp_path / f"{name}.csv.{ending}" for name in "dvtp")
+    model = tmp_path / "m.npz"
+    for command in (
+        ["correct", CUSTOMERS, *READ, *QUICK, "--out", data, "--votes", votes],
+        ["tune", data, *READ, *SMALL_GRID, "--table", table, "--out", model],
+        ["predict", model, data, "--out", rows],
+    ):
+        code, _, err = run(*command, "--quiet")
+        assert (code, err) == (0, "")
+    # pandas takes the compression from the ending and fails on any other content
+    counts = [len(pd.read_csv(path)) for path in (data, votes, table, rows)]
+    assert counts == [500, 500, 6, 500]
+    assert "ending .npz" in run("bound", data, *READ, "--save", f"{model}.{ending}")[2]
+    frame, stored = pd.read_csv(data), tmp_path / f"p.parquet.{ending}"
+    raw, copy = frame.drop(columns="confidence").to_parquet(), tmp_path / f"o.parquet.{ending}"
+    stored.write_bytes(compressed(raw, stored))
+    options = ["--label", "outcome", "--categorical", *QUICK, "--quiet"]
+    assert run("correct", stored, *options, "--out", copy)[0] == 0
+    assert read_table(copy, label="outcome", categorical=True).X.shape[0] == 500

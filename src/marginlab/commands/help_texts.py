@@ -17,7 +17,9 @@ examples:
   marginlab predict model.npz new.csv               use a saved model
   marginlab doctor                                  check the installation
 
-FILE is CSV (comma, semicolon, tab), LIBSVM or Parquet, or - for standard input.
+FILE is CSV (comma, semicolon, tab), LIBSVM or Parquet, or - for standard input; it may be
+compressed (gzip, bzip2, xz). Files written are compressed if their names end in .gz, .bz2
+or .xz (data.csv.gz); models are .npz.
 Exit codes: 0 done, 1 a mistake or a failed check, 2 wrong usage, 3 a defect of marginlab.
 """
 CORRECT = """\

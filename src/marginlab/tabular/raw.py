@@ -94,8 +94,8 @@ def read_raw(
     Parameters
     ----------
     path : str or Path
-        CSV (comma, semicolon, tab), LIBSVM or Parquet; the first two also
-        compressed by gzip, bzip2 or xz.
+        CSV (comma, semicolon, tab), LIBSVM or Parquet, also compressed by gzip, bzip2
+        or xz.
     format : {"csv", "libsvm", "parquet"}, optional
         By default told by the name's ending, otherwise by the content.
     header : bool, optional
