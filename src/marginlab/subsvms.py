@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from marginlab.errors import UserError
 from marginlab.svm.active_set import train_subsets
 from marginlab.svm.kernels import resolve_gamma
+from marginlab.svm.subsets import draw_subsets, is_number, is_whole, subset_size
 from marginlab.svm.votes import VotingMachines, count_votes
 
 __all__ = ["SubSVMs", "draw_subsets", "subset_size"]
@@ -203,6 +202,25 @@ class SubSVMs(ClassifierMixin, BaseEstimator):
         """
         return self._majority(self.votes_curve(X, [self._fitted_size()])[0])
 
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Share of the machines behind each label.
+
+        The larger share is at the label of `predict`, but for ties, which `predict`
+        gives to the majority class of ``y``. As in scikit-learn's BaggingClassifier a
+        share of votes is a measure of agreement and no calibrated probability.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or sparse matrix of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Columns in the order of ``classes_``; rows sum to one.
+        """
+        shares = self.votes_curve(X, [self._fitted_size()])[0]
+        return np.column_stack([1.0 - shares, shares])
+
     def correct(self, X: Any) -> NDArray[Any]:
         """Corrected label of each row: the second loop of Algorithm 1.
 
@@ -285,98 +303,14 @@ class SubSVMs(ClassifierMixin, BaseEstimator):
         return np.where(codes == 1, 1.0, -1.0)
 
     def _check_parameters(self) -> None:
-        if not _is_whole(self.n_svms) or self.n_svms < 1:
+        if not is_whole(self.n_svms) or self.n_svms < 1:
             raise UserError(f"n_svms is {self.n_svms!r}; give a whole number, at least 1")
         if self.loss not in ("l2", "l1"):
             raise UserError(f'loss is {self.loss!r}; choose "l2" or "l1"')
         for name in ("C", "minority_weight"):
             value = getattr(self, name)
-            if not _is_number(value) or not 0 < value < math.inf:
+            if not is_number(value) or not 0 < value < math.inf:
                 raise UserError(f"{name} is {value!r}; give a positive number")
-
-
-def subset_size(sample_size: str | int, n_rows: int) -> int:
-    """Number of points in a subset.
-
-    Parameters
-    ----------
-    sample_size : "log2", "log" or int
-        floor(ln(n)^2), floor(ln(n)), or the number itself.
-    n_rows : int
-        Rows of the training set, n.
-
-    Returns
-    -------
-    int
-        At least 2, so that both classes can occur.
-
-    Raises
-    ------
-    UserError
-        If ``sample_size`` is something else or below 2.
-    """
-    if isinstance(sample_size, str) and sample_size in ("log2", "log"):
-        log = math.log(max(n_rows, 1))
-        return max(2, math.floor(log * log if sample_size == "log2" else log))
-    if _is_whole(sample_size) and int(sample_size) >= 2:
-        return int(sample_size)
-    raise UserError(
-        f'sample_size is {sample_size!r}; give "log2", "log" or a whole number, at least 2'
-    )
-
-
-def draw_subsets(
-    is_minority: NDArray[np.bool_],
-    n_subsets: int,
-    size: int,
-    sampling: str | float,
-    random_state: Any,
-) -> NDArray[np.int64]:
-    """Draw subsets by p-biased sampling (Definition 5), with replacement.
-
-    Parameters
-    ----------
-    is_minority : ndarray of shape (n,)
-        Which rows bear the minority label of the data at hand.
-    n_subsets, size : int
-        Number of subsets and points in each.
-    sampling : "balanced", "uniform" or float
-        Probability p of the minority class in a draw.
-    random_state : int, RandomState or None
-
-    Returns
-    -------
-    ndarray of shape (n_subsets, size)
-        Row numbers. The first subsets do not depend on ``n_subsets``.
-
-    Raises
-    ------
-    UserError
-        If ``sampling`` is no probability strictly between 0 and 1.
-    """
-    p = _bias(sampling, is_minority)
-    chance = check_random_state(random_state).random_sample((n_subsets, size, 2))
-    draws = np.empty((n_subsets, size), dtype=np.int64)
-    from_minority = chance[:, :, 0] < p
-    for chosen, rows in (
-        (from_minority, np.flatnonzero(is_minority)),
-        (~from_minority, np.flatnonzero(~is_minority)),
-    ):
-        draws[chosen] = rows[(chance[:, :, 1][chosen] * len(rows)).astype(np.int64)]
-    return draws
-
-
-def _bias(sampling: str | float, is_minority: NDArray[np.bool_]) -> float:
-    if isinstance(sampling, str):
-        if sampling == "balanced":
-            return 0.5
-        if sampling == "uniform":
-            return float(is_minority.mean())
-    elif _is_number(sampling) and 0 < sampling < 1:
-        return float(sampling)
-    raise UserError(
-        f'sampling is {sampling!r}; give "balanced", "uniform" or a probability between 0 and 1'
-    )
 
 
 def _canonical(X: Any) -> Any:
@@ -388,11 +322,3 @@ def _canonical(X: Any) -> Any:
         X.sum_duplicates()
         X.eliminate_zeros()
     return X
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

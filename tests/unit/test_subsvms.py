@@ -132,6 +132,24 @@ def test_ties_go_to_the_majority_class():
     assert rare_negative.majority([0.5])[0] == 1
 
 
+@pytest.mark.parametrize("labels", [(-1, 1), ("sick", "well"), (1, 0)])
+def test_probabilities_are_the_shares_of_votes(labels):
+    X, y = _gaussians(share=0.4)
+    y = np.where(y > 0, labels[1], labels[0])
+    model = SubSVMs(n_svms=20, random_state=0).fit(X, y)
+    shares = model.predict_proba(X)
+    assert np.array_equal(shares[:, 1], model.votes_)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    tied = shares[:, 0] == shares[:, 1]
+    assert 0 < tied.sum() < 30
+    best = model.classes_[shares.argmax(axis=1)]
+    assert np.array_equal(best[~tied], model.predict(X)[~tied])
+    # Ties are the majority class's, whichever column it is.
+    assert set(model.predict(X)[tied]) == {labels[0]}
+    with pytest.raises(NotFittedError):
+        SubSVMs().predict_proba(X)
+
+
 def test_seeds():
     X, y = _gaussians()
     same = [SubSVMs(n_svms=20, random_state=5).fit(X, y).votes_ for _ in range(2)]
