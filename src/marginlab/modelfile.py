@@ -20,6 +20,7 @@ from marginlab import __version__
 from marginlab.errors import DataError, UserError
 from marginlab.files import write_npz
 from marginlab.mrc.features import FourierFeatures, hstack_ones
+from marginlab.mrc.probabilities import label_probabilities
 from marginlab.svm.kernels import linear_gram, rbf_blocks, resolve_gamma
 from marginlab.tabular import Layout, Scaler
 
@@ -92,6 +93,30 @@ class SavedModel:
         scores = self.decision_function(X)
         codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes[codes]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities as `MinimaxRiskClassifier.predict_proba` gives them.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n, d)
+            Features before scaling.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+
+        Raises
+        ------
+        UserError
+            If the model is a weighted SVM.
+        """
+        if self.kind == "svm":
+            raise UserError(
+                "the model is an SVM, whose scores are no probabilities; a minimax risk classifier "
+                "(marginlab bound --save) has them"
+            )
+        return label_probabilities(self.decision_function(X))
 
     def _svm(self, X: Any) -> NDArray[np.float64]:
         rows, coef = self.arrays["rows"], self.arrays["coef"]

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import CUSTOMERS, QUICK, READ, SMALL_GRID, TRUSTED
+from command_line import CUSTOMERS, QUICK, READ, SMALL_GRID, TRUSTED, is_one_sentence
 
+from marginlab import MinimaxRiskClassifier
 from marginlab.commands.tune import logistic_weights
 from marginlab.files import compressed
 from marginlab.tabular import read_table
@@ -85,6 +86,34 @@ def test_bound_saves_and_predicts(run, tmp_path):
     assert "differs from the file's labels" in err
     assert "choose one" in run("predict", model, TRUSTED, "--out", "-", "--json")[2]
     assert "worst-case error" in run("bound", TRUSTED, "--label", "outcome", "--categorical")[1]
+
+
+@pytest.mark.parametrize("names", ["xy", "xyz"])
+def test_predict_writes_the_probabilities_of_a_minimax_rule(run, tmp_path, names):
+    path, out, saved = (tmp_path / name for name in ("data.csv", "rows.csv", "m.npz"))
+    X = np.random.default_rng(0).normal(size=(90, 2))
+    y = np.array(list(names))[np.digitize(X[:, 0], [0.0, 0.6][: len(names) - 1])]
+    pd.DataFrame(X, columns=["a", "b"]).assign(label=y).to_csv(path, index=False)
+    linear = ["--mapping", "linear", "--scale", "none", "--eps-1", "1e-4"]
+    assert run("bound", path, *linear, "--save", saved)[0] == 0
+    assert run("predict", saved, path, "--probabilities", "--out", out)[0] == 0
+    model = MinimaxRiskClassifier(eps_1=1e-4).fit(X, y)
+    rows = pd.read_csv(out)
+    found = rows[[f"probability {name}" for name in names]]
+    np.testing.assert_allclose(found, model.predict_proba(X), atol=1e-6)
+    assert (found.idxmax(axis=1).str[-1] == rows["prediction"]).all()
+    shown = json.loads(run("predict", saved, path, "--probabilities", "--json")[1])
+    np.testing.assert_allclose(shown["probabilities"], found, atol=1e-9)
+    assert "probability x" not in run("predict", saved, path)[1]
+
+
+def test_an_svm_has_no_probabilities(run, tmp_path):
+    saved = tmp_path / "m.npz"
+    assert run("tune", CUSTOMERS, *READ, *SMALL_GRID, "--out", saved)[0] == 0
+    code, out, err = run("predict", saved, TRUSTED, "--probabilities")
+    assert (code, out) == (1, "")
+    assert is_one_sentence(err)
+    assert "an SVM, whose scores are no probabilities; a minimax risk classifier" in err
 
 
 @pytest.mark.parametrize("solver", ["highs", "cbc"])

@@ -59,6 +59,23 @@ def test_two_labels_predict_by_sign():
     assert model.minimax_risk_ >= 0.0
 
 
+@pytest.mark.parametrize("labels", [2, 3])
+@pytest.mark.parametrize("method", ["ccg", "compact", "subgradient"])
+def test_the_risk_bounds_the_error_of_labels_drawn_by_the_probabilities(labels, method):
+    X, y = IRIS
+    y = np.array(["a", "c", "b"])[np.minimum(y, labels - 1)]
+    options = {"max_iter": 500} if method == "subgradient" else {"features": "fourier"}
+    model = MinimaxRiskClassifier(method=method, n_components=40, random_state=0, **options)
+    h = model.fit(X, y).predict_proba(X)
+    assert h.shape == (150, labels)
+    np.testing.assert_allclose(h.sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_array_equal(model.classes_[h.argmax(axis=1)], model.predict(X))
+    # The training distribution lies in the uncertainty set, so this holds without luck.
+    right = h[np.arange(150), np.searchsorted(model.classes_, y)]
+    assert 1 - right.mean() <= model.upper_bound_ + 1e-12
+    np.testing.assert_allclose(model.predict_proba(sp.csr_matrix(X)), h, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("method", "solver"),
     [("ccg", "cbc"), ("lp", "highs"), ("lp", "cbc-mps"), ("compact", "highs-ipm")],

@@ -1,5 +1,7 @@
 """The greedy oracle, the estimates and the certificate against brute force."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -16,6 +18,7 @@ from marginlab.mrc.oracle import (
     sample_maximum,
     violated_features,
 )
+from marginlab.mrc.probabilities import label_probabilities
 
 
 def draw(seed, n=30, d=3, k=3):
@@ -122,3 +125,26 @@ def test_violated_features_takes_the_worst():
     active = np.array([False, False, False, True])
     assert violated_features(residual, lam, active, 0.05, 10).tolist() == [0, 1, 2]
     assert violated_features(residual, lam, active, 0.05, 1).tolist() == [1]
+
+
+def test_label_probabilities_are_the_minimax_rule():
+    rng = np.random.default_rng(0)
+    for n_classes in (2, 3, 5):
+        scores = rng.normal(size=(200, n_classes)) * rng.choice([0.1, 1.0, 10.0], size=(200, 1))
+        decision = scores
+        if n_classes == 2:
+            scores = np.column_stack([-scores[:, 0], scores[:, 0]])
+            decision = scores[:, 1]
+        h = label_probabilities(decision)
+        np.testing.assert_allclose(h.sum(axis=1), 1.0, atol=1e-12)
+        np.testing.assert_array_equal(h.argmax(axis=1), scores.argmax(axis=1))
+        # The condition of a minimax rule, phi(mu) by all subsets of all samples.
+        subsets = [
+            list(c) for k in range(1, n_classes + 1) for c in combinations(range(n_classes), k)
+        ]
+        phi = max(((scores[:, c].sum(axis=1) - 1) / len(c)).max() for c in subsets)
+        assert (h >= scores - phi - 1e-12).all()
+    np.testing.assert_array_equal(label_probabilities(np.array([[1e18, 0, -1e18]])), [[1, 0, 0]])
+    # Two small scores: the rule as it is published, (s - phi)+ over its sum, with phi = -1/2.
+    s = np.array([-0.5, -0.1, 0.0, 0.3])
+    np.testing.assert_allclose(label_probabilities(s)[:, 1], 0.5 + s)

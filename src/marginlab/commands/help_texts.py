@@ -54,12 +54,15 @@ PREDICT = """\
 examples:
   marginlab predict model.npz new.csv
   marginlab predict model.npz new.csv --out predictions.csv
+  marginlab predict model.npz new.csv --probabilities --out predictions.csv
   cat new.csv | marginlab predict model.npz - --json
 
 MODEL was saved by `marginlab tune --out` or `marginlab bound --save`. If FILE has the label
 column too, the error is reported. The score is above 0 for the second label (in sorted
 order), below 0 for the first, and further from 0 the surer; of a model of more labels,
-the largest score is predicted.
+the largest score is predicted. --probabilities are those at which a label may be drawn so
+that the worst-case error of bound holds for the draw; they are no estimates of how often
+a label is right.
 """
 DATASETS = """\
 examples:

@@ -340,6 +340,11 @@ def _add_predict(commands: Any) -> None:
         metavar="FILE",
         help="row, prediction and score as CSV; - is standard output",
     )
+    parser.add_argument(
+        "--probabilities",
+        action="store_true",
+        help="each label's probability too (models of bound)",
+    )
     group = parser.add_argument_group("reading the file")
     group.add_argument("--label", metavar="COLUMN", help="label column, if it has another name")
     group.add_argument(

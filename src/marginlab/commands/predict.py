@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from marginlab.commands.console import Console, rows_text
 from marginlab.commands.loading import check_outputs, note_index
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         header=False if args.no_header else None,
     )
     note_index(table, console)
-    rows = _predictions(model, table)
+    rows = _predictions(model, table, args.probabilities)
     values: dict[str, Any] = {
         "file": table.source,
         "rows": len(rows),
@@ -59,17 +60,28 @@ def run(args: argparse.Namespace) -> int:
         write_csv(rows, args.out)
     else:
         values["predictions"] = rows["prediction"].tolist()
+        if args.probabilities:
+            values["probabilities"] = rows.iloc[:, -len(model.classes) :].to_numpy()
     console.result(values, _text(values, rows, args))
     return 0
 
 
-def _predictions(model: SavedModel, table: Table) -> pd.DataFrame:
+def _predictions(model: SavedModel, table: Table, probabilities: bool) -> pd.DataFrame:
     scores = model.decision_function(table.X)
     found = {"row": np.arange(1, len(scores) + 1), "prediction": model.predict(table.X)}
     if scores.ndim == 1:
-        return pd.DataFrame(found | {"score": scores})
-    named = {f"score {label}": scores[:, i] for i, label in enumerate(model.classes.tolist())}
-    return pd.DataFrame(found | named)
+        found["score"] = scores
+    else:
+        found |= _by_label("score", model, scores)
+    if probabilities:
+        found |= _by_label("probability", model, model.predict_proba(table.X))
+    return pd.DataFrame(found)
+
+
+def _by_label(
+    name: str, model: SavedModel, columns: NDArray[np.float64]
+) -> dict[str, NDArray[np.float64]]:
+    return {f"{name} {label}": columns[:, i] for i, label in enumerate(model.classes.tolist())}
 
 
 def _wrong(model: SavedModel, table: Table, rows: pd.DataFrame) -> float | None:

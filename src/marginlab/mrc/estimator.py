@@ -25,6 +25,7 @@ from marginlab.mrc.lp import BudgetError
 from marginlab.mrc.lp_cbc import CbcMaster, CbcMpsMaster
 from marginlab.mrc.lp_highs import HighsMaster
 from marginlab.mrc.lp_ipm import InteriorMaster
+from marginlab.mrc.probabilities import label_probabilities
 from marginlab.mrc.subgradient import solve_subgradient
 
 __all__ = ["MinimaxRiskClassifier"]
@@ -204,6 +205,22 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
         if scores.ndim == 1:
             return self.classes_[(scores > 0).astype(int)]
         return self.classes_[scores.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities h(y|x) of the randomised minimax rule.
+
+        ``upper_bound_`` bounds the error of labels drawn at these probabilities, for
+        every distribution of the training rows in the uncertainty set; they are no
+        estimates of P(y|x). The largest is at the label of `predict`. The formula is
+        that of `marginlab.mrc.probabilities`: the scores of a row, less what makes
+        their positive parts sum to one.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Columns in the order of ``classes_``; rows sum to one.
+        """
+        return label_probabilities(self.decision_function(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
