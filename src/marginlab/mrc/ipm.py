@@ -1,4 +1,4 @@
-"""A primal-dual interior-point method for the exact compact form, all samples at once.
+"""A primal-dual interior-point method for the exact compact form, which takes up samples.
 
 Primal: min 1 - tau.mu + lambda.|mu| + v  with  t_iy >= s_iy - v,  sum_y t_iy <= 1,
 t >= 0 and s = Phi mu. Dual: the distribution beta on (sample, label) with the
@@ -11,59 +11,35 @@ complementary pairs are
 Each Newton step eliminates the 2 n |Y| + n pairs of the samples one sample at a
 time (a diagonal plus a rank-one term), so only an m x m matrix is factored, whatever
 the number of label subsets. Steps are Mehrotra's predictor and corrector.
+
+Most samples have no weight in the solution. The program therefore starts with a few
+samples and the class centres, and after each step takes up the samples whose rows the
+step violates: v is raised until they fit, and a step that would raise it by more than the
+gap is cut. So every point is feasible for all samples, at every moment its objective is an
+upper bound, and one run with some thousand rows replaces a run with all of them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from marginlab.errors import SolverError
-from marginlab.mrc.certificate import lower_bound, objective
+from marginlab.mrc.certificate import lower_bound, upper_bound
 from marginlab.mrc.estimates import MrcProblem
 from marginlab.mrc.history import Clock, History, MrcResult
 from marginlab.mrc.ipm_core import advance
 from marginlab.mrc.ipm_newton import NewtonSystem
+from marginlab.mrc.ipm_point import FLOOR, Point, admit, distance, start
+from marginlab.mrc.ipm_samples import Working, first_samples, most_violated
 from marginlab.mrc.lp import BudgetError
-from marginlab.mrc.oracle import sample_maximum
 
 __all__ = ["interior_megabytes", "solve_interior"]
 
-FLOOR = 1e-10  # smallest lambda: an equality gets an interior
-MAX_ITERATIONS = 200
+MAX_ITERATIONS = 300
 PATIENCE = 15  # iterations without a better bound after which rounding has won
-START = 0.5  # first distance of scores and v
-
-
-@dataclass
-class Point:
-    """An interior point (or a direction): primal fields, then dual fields."""
-
-    PRIMAL = ("plus", "minus", "v", "t", "z")
-    DUAL = ("beta", "gamma", "delta", "r_plus", "r_minus")
-
-    plus: np.ndarray
-    minus: np.ndarray
-    v: float
-    t: np.ndarray
-    u: np.ndarray
-    z: np.ndarray
-    beta: np.ndarray
-    gamma: np.ndarray
-    delta: np.ndarray
-    r_plus: np.ndarray
-    r_minus: np.ndarray
-
-    def pairs(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """(primal, dual) complementary pairs."""
-        return [
-            (self.u, self.beta),
-            (self.t, self.delta),
-            (self.z, self.gamma),
-            (self.plus, self.r_plus),
-            (self.minus, self.r_minus),
-        ]
+ROOM = 0.05  # share of the gap that a point keeps from the rows of all samples
+SHORTEST = 1e-3  # share of a step below which it is not cut further
+MANY = 3  # samples a component that the solution may need, for the memory's sake
 
 
 def solve_interior(
@@ -72,7 +48,7 @@ def solve_interior(
     seconds: float = float("inf"),
     memory_mb: float | None = 4096.0,
 ) -> MrcResult:
-    """Solve problem (3) exactly, with all samples, label subsets and features.
+    """Solve problem (3) exactly: all samples, label subsets and features count.
 
     Parameters
     ----------
@@ -99,39 +75,24 @@ def solve_interior(
     """
     clock, history = Clock(seconds), History()
     _fits(problem, memory_mb)
-    lam = np.maximum(problem.lam, FLOOR)
-    point = _start(problem, lam)
-    system = NewtonSystem(problem.phi)
-    n, k = point.beta.shape
-    size = {"constraints": n * (k + 1), "features": len(lam)}
-    best = _Best()
-    for _ in range(MAX_ITERATIONS):
-        scores = problem.phi.scores(point.plus - point.minus)
-        moment = problem.phi.adjoint(point.beta)
-        best.update(problem, point, scores)
-        bounds = {"lower": best.lower, "upper": best.upper, "violation": best.upper - best.lower}
-        history.add(clock, risk=best.lower, **bounds, **size)
-        if best.upper - best.lower <= tolerance:
-            violation = best.violation
-            frame = history.frame()
-            return MrcResult(best.mu, best.lower, best.lower, best.upper, violation, frame)
-        if clock.left() <= 0:
-            raise BudgetError("no solution within the time budget (interior point)")
-        if best.stale >= PATIENCE:
-            break
-        with np.errstate(over="ignore", invalid="ignore"):
-            _iterate(point, system, problem.tau, lam, scores, moment)
+    run = _Run(problem, clock, history, first_samples(problem))
+    if not run.solve(tolerance) and not run.work.complete():
+        run = _Run(problem, clock, history, problem.phi.n_samples)
+        run.solve(tolerance)
+    if run.best.gap() <= tolerance:
+        return run.result()
     raise SolverError(
-        f"the interior point stopped with a gap of {best.upper - best.lower:.3g} "
+        f"the interior point stopped with a gap of {run.best.gap():.3g} "
         f"above {tolerance:.3g} after {len(history.rows)} iterations: "
         "raise eps_1 or use method='ccg'"
     )
 
 
 def interior_megabytes(problem: MrcProblem) -> float:
-    """Memory that `solve_interior` needs, in MiB: three m x m matrices, two n x m."""
+    """Memory that `solve_interior` needs, in MiB: three m x m matrices, two of its rows."""
     m, n = problem.phi.n_features, problem.phi.n_samples
-    return (3.0 * m * m + 2.0 * n * m + 20.0 * n * problem.n_classes) * 8 / 2**20
+    rows = min(n, first_samples(problem) + MANY * m)
+    return (3.0 * m * m + 2.0 * rows * m + 20.0 * n * problem.n_classes) * 8 / 2**20
 
 
 def _fits(problem: MrcProblem, memory_mb: float | None) -> None:
@@ -148,51 +109,126 @@ class _Best:
 
     def __init__(self) -> None:
         self.lower, self.upper, self.violation = 0.0, np.inf, 0.0
-        self.mu = np.zeros(0)
+        self.mu, self.maximum = np.zeros(0), 0.0
         self.stale = 0  # iterations since a bound improved
 
-    def update(self, problem: MrcProblem, point: Point, scores: np.ndarray) -> None:
-        mu = point.plus - point.minus
-        upper = objective(problem, mu, float(sample_maximum(scores).max()))
-        lower, violation = lower_bound(problem, problem.phi, point.beta)
-        self.stale = 0 if upper < self.upper or lower > self.lower else self.stale + 1
-        if upper < self.upper:
-            self.upper, self.mu = upper, mu
-        if lower >= self.lower:
-            self.lower, self.violation = lower, violation
+    def gap(self) -> float:
+        return self.upper - self.lower
+
+    def update(self, upper: tuple[float, float, np.ndarray], lower: tuple[float, float]) -> None:
+        better = upper[0] < self.upper or lower[0] > self.lower
+        self.stale = 0 if better else self.stale + 1
+        if upper[0] < self.upper:
+            self.upper, self.maximum, self.mu = upper
+        if lower[0] >= self.lower:
+            self.lower, self.violation = lower
 
 
-def _start(problem: MrcProblem, lam: np.ndarray) -> Point:
-    """Primal feasible, dual feasible but for the feature moments."""
-    n, k = problem.phi.n_samples, problem.n_classes
-    level = START / (n * k)
-    beta = np.full((n, k), 1.0 / (n * k))
-    t = np.full((n, k), 0.5 / k)
-    delta = level / t
-    gamma = 1.0 / (n * k) + delta[:, 0]
-    shift = problem.tau - problem.phi.adjoint(beta)
-    r_plus = np.maximum(lam - shift, lam)
-    r_minus = np.maximum(lam + shift, lam)
-    plus, minus = level / r_plus, level / r_minus
-    scores = problem.phi.scores(plus - minus)
-    v = float(scores.max()) + START
-    u = t - scores + v
-    return Point(plus, minus, v, t, u, np.full(n, 0.5), beta, gamma, delta, r_plus, r_minus)
+class _Run:
+    """One run, from ``first`` samples on."""
 
+    def __init__(self, problem: MrcProblem, clock: Clock, history: History, first: int) -> None:
+        self.problem, self.clock, self.history = problem, clock, history
+        self.work = Working(problem, first)
+        kept = self.work.pool.kept
+        self.tau, self.lam = problem.tau[kept], np.maximum(problem.lam[kept], FLOOR)
+        self.point = start(self.work.samples, self.tau, self.lam)
+        self.best = _Best()
 
-def _iterate(
-    p: Point,
-    system: NewtonSystem,
-    tau: np.ndarray,
-    lam: np.ndarray,
-    scores: np.ndarray,
-    moment: np.ndarray,
-) -> None:
-    """One predictor-corrector step, in place."""
-    # Primal rows are kept exactly: rounding in scores must not build up.
-    p.u = np.maximum(p.t - scores + p.v, 1e-300)
-    rest_plus = lam - tau + moment - p.r_plus
-    rest_minus = lam + tau - moment - p.r_minus
-    rest_sum = 1.0 - float(p.beta.sum())
-    system.factor(p)
-    advance(p, lambda target: system.step(p, target, rest_plus, rest_minus, rest_sum))
+    def solve(self, tolerance: float) -> bool:
+        """Iterate until the bounds meet; False if they do not."""
+        none = np.zeros(0, dtype=np.intp)
+        self._look(self.work.pool.lowered(self.point.mu()), none)
+        for _ in range(MAX_ITERATIONS):
+            if self.best.gap() <= tolerance:
+                return True
+            if self.clock.left() <= 0:
+                raise BudgetError("no solution within the time budget (interior point)")
+            if self.best.stale >= PATIENCE:
+                break
+            before = {name: getattr(self.point, name) for name in Point.PRIMAL}
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                self._step()
+                scores = self.work.pool.lowered(self.point.mu())
+            if not np.isfinite(scores).all():
+                break
+            self._look(*self._hold_back(before, scores))
+        return self.best.gap() <= tolerance
+
+    def result(self) -> MrcResult:
+        """The best bounds, the upper one recomputed on the whole problem."""
+        best = self.best
+        mu = self.work.pool.restore(best.mu, best.maximum)[: self.problem.phi.n_features]
+        upper = upper_bound(self.problem, mu)
+        frame = self.history.frame()
+        return MrcResult(mu, best.lower, best.lower, upper, best.violation, frame)
+
+    def _look(self, scores: np.ndarray, wanted: np.ndarray) -> None:
+        """Bounds at the point; the samples that its v does not fit, and the wanted, join."""
+        p, work = self.point, self.work
+        p.u = distance(scores[work.index], p.t, p.v)
+        room = ROOM * min(self.best.gap(), 1.0)
+        maximum, rows, maxima = work.search(scores, p.v - room)
+        mu = p.mu()
+        upper = 1.0 - self.tau @ mu + self.lam @ np.abs(mu) + maximum
+        weights = np.where(work.samples.closed, 0.0, p.beta)
+        lower = lower_bound(self.problem, work.samples.phi, weights)
+        self.best.update((float(upper), maximum, mu), lower)
+        self._log()
+        joining = np.union1d(wanted, most_violated(rows, maxima, p.v))
+        p.v = max(p.v, float(maxima.max(initial=-np.inf)) + room)
+        p.u = distance(scores[work.index], p.t, p.v)
+        if len(joining):
+            admit(p, scores[joining])
+            work.add(joining)
+
+    def _step(self) -> None:
+        """One predictor-corrector step, in place."""
+        p, samples = self.point, self.work.samples
+        moment = samples.adjoint(p.beta)
+        rests = (
+            self.lam - self.tau + moment - p.r_plus,
+            self.lam + self.tau - moment - p.r_minus,
+            1.0 - float(p.beta.sum()),
+        )
+        system = NewtonSystem(samples)
+        system.factor(p)
+        advance(p, lambda target: system.step(p, target, *rests))
+
+    def _hold_back(
+        self, before: dict[str, np.ndarray], scores: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Halve the primal step until v need not rise by more than the gap.
+
+        Returns
+        -------
+        scores : ndarray
+            At the point reached.
+        wanted : ndarray of int
+            Samples that the whole step violates by more than that.
+        """
+        p, most = self.point, min(self.best.gap(), 1.0)
+        _, rows, maxima = self.work.search(scores, p.v + most)
+        wanted = most_violated(rows, maxima, p.v)
+        after = {name: getattr(p, name) for name in before}
+        share = 1.0
+        while share > SHORTEST and len(rows):
+            share *= 0.5
+            for name, old in before.items():
+                setattr(p, name, old + share * (after[name] - old))
+            scores = self.work.pool.lowered(p.mu())
+            rows = self.work.search(scores, p.v + most)[1]
+        return scores, wanted
+
+    def _log(self) -> None:
+        n, k = self.point.beta.shape
+        best = self.best
+        self.history.add(
+            self.clock,
+            risk=best.lower,
+            lower=best.lower,
+            upper=best.upper,
+            violation=best.gap(),
+            constraints=n * (k + 1),
+            features=len(self.tau),
+        )

@@ -16,6 +16,7 @@ from marginlab.errors import SolverError
 
 __all__ = ["advance", "cholesky", "mean_product"]
 
+CENTRE = 0.5  # largest share of the mean product that a step aims at
 STEP = 0.995  # share of the way to the boundary
 CORRECTORS = 2  # centrality correctors (Gondzio) tried after Mehrotra's
 AIM = 0.3  # step length a centrality corrector should add
@@ -40,12 +41,10 @@ def advance(point: Any, direction: Callable[[list[np.ndarray]], Any]) -> None:
     target = [-a * b for a, b in pairs]
     affine = direction(target).pairs()
     reach = _reach(pairs, affine)
-    sigma = (mean_product(_after(pairs, affine, *reach)) / level) ** 3
-    # A second-order term in full misleads when the predictor could not go far.
-    weight = reach[0] * reach[1]
-    target = [
-        t + sigma * level - weight * da * db for t, (da, db) in zip(target, affine, strict=True)
-    ]
+    sigma = min((mean_product(_after(pairs, affine, *reach)) / level) ** 3, CENTRE)
+    # The second-order term in full, however short the predictor's step: a share of it (the
+    # product of the two lengths, say) takes a third more iterations on the sets measured.
+    target = [t + sigma * level - da * db for t, (da, db) in zip(target, affine, strict=True)]
     step = direction(target)
     primal, dual = _reach(pairs, step.pairs())
     for _ in range(CORRECTORS):

@@ -11,8 +11,8 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
-from marginlab.mrc.features import FeatureMap
 from marginlab.mrc.ipm_core import cholesky
+from marginlab.mrc.presolve import Presolved
 
 __all__ = ["NormalMatrix"]
 
@@ -20,9 +20,11 @@ __all__ = ["NormalMatrix"]
 class NormalMatrix:
     """Weighted Gram matrix of the features, factored by Cholesky."""
 
-    def __init__(self, phi: FeatureMap) -> None:
-        self.phi = phi
-        self.psi = phi.psi.toarray() if sp.issparse(phi.psi) else phi.psi
+    def __init__(self, samples: Presolved) -> None:
+        psi = samples.phi.psi
+        psi = psi.toarray() if sp.issparse(psi) else psi
+        kept = samples.kept.reshape(samples.phi.labels.n_blocks, -1)
+        self.blocks = [psi if columns.all() else psi[:, columns] for columns in kept]
 
     def factor(self, h: np.ndarray, g: np.ndarray, kappa: np.ndarray, ridge: np.ndarray) -> None:
         """Assemble and factor.
@@ -35,7 +37,7 @@ class NormalMatrix:
         ridge : ndarray of shape (m,)
         """
         self.h, self.g, self.kappa = h, g, kappa
-        gram = self._one_block() if self.phi.labels.n_blocks == 1 else self._blocks()
+        gram = self._one_block() if len(self.blocks) == 1 else self._all_blocks()
         self.factored = cholesky(gram, ridge)
 
     def apply_weights(self, x: np.ndarray) -> np.ndarray:
@@ -48,16 +50,18 @@ class NormalMatrix:
 
     def _one_block(self) -> np.ndarray:
         weight = self.h.sum(axis=1) + (self.g[:, 0] - self.g[:, 1]) ** 2 / self.kappa
-        return _syrk(self.psi * np.sqrt(weight)[:, None])
+        return _syrk(self.blocks[0] * np.sqrt(weight)[:, None])
 
-    def _blocks(self) -> np.ndarray:
-        n, d = self.psi.shape
-        k = self.h.shape[1]
+    def _all_blocks(self) -> np.ndarray:
         root = self.g / np.sqrt(self.kappa)[:, None]
-        gram = _syrk((root[:, :, None] * self.psi[:, None, :]).reshape(n, k * d))
-        for y in range(k):
-            block = slice(y * d, (y + 1) * d)
-            gram[block, block] += _syrk(self.psi * np.sqrt(self.h[:, y])[:, None])
+        ends = np.cumsum([0, *(psi.shape[1] for psi in self.blocks)])
+        rows = np.empty((len(root), ends[-1]))
+        for y, psi in enumerate(self.blocks):
+            np.multiply(root[:, y : y + 1], psi, out=rows[:, ends[y] : ends[y + 1]])
+        gram = _syrk(rows)
+        for y, psi in enumerate(self.blocks):
+            block = slice(ends[y], ends[y + 1])
+            gram[block, block] += _syrk(psi * np.sqrt(self.h[:, y])[:, None])
         return gram
 
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from marginlab.mrc.features import FeatureMap
 from marginlab.mrc.ipm_gram import NormalMatrix
+from marginlab.mrc.presolve import Presolved
 
 if TYPE_CHECKING:
-    from marginlab.mrc.ipm import Point
+    from marginlab.mrc.ipm_point import Point
 
 __all__ = ["NewtonSystem"]
 
@@ -27,9 +27,9 @@ __all__ = ["NewtonSystem"]
 class NewtonSystem:
     """Factors the system at a point and solves it for any right-hand side."""
 
-    def __init__(self, phi: FeatureMap) -> None:
-        self.phi = phi
-        self.matrix = NormalMatrix(phi)
+    def __init__(self, samples: Presolved) -> None:
+        self.phi = samples
+        self.matrix = NormalMatrix(samples)
 
     def factor(self, p: Point) -> None:
         """Eliminate the samples and factor the matrix of the features."""

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["cyclic_pick", "most_violated_subsets", "sample_maximum", "violated_features"]
+__all__ = [
+    "cyclic_pick",
+    "maxima_above",
+    "most_violated_subsets",
+    "sample_maximum",
+    "violated_features",
+]
 
 RELATIVE = 0.02  # violation of a feature's dual constraint, in units of its lambda
 ROUNDING = 1e-12
@@ -30,6 +36,29 @@ def sample_maximum(scores: np.ndarray) -> np.ndarray:
     ranked = -np.sort(-scores, axis=1)
     sizes = np.arange(1, scores.shape[1] + 1)
     return ((np.cumsum(ranked, axis=1) - 1.0) / sizes).max(axis=1)
+
+
+def maxima_above(scores: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Samples whose `sample_maximum` exceeds ``level``, and their maxima.
+
+    No sorting for the others: (sum_{y in C} s_y - 1) / |C| exceeds a level for some subset
+    C exactly when sum_y max(0, s_y - level) exceeds 1.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, n_classes)
+    level : float
+
+    Returns
+    -------
+    samples : ndarray of int
+        In increasing order.
+    maxima : ndarray
+    """
+    over = scores - level
+    np.maximum(over, 0.0, out=over)
+    samples = np.flatnonzero(over @ np.ones(over.shape[1]) > 1.0)
+    return samples, sample_maximum(scores[samples])
 
 
 def most_violated_subsets(scores: np.ndarray) -> np.ndarray:
