@@ -36,9 +36,10 @@ from marginlab.mrc.lp import BudgetError
 __all__ = ["interior_megabytes", "solve_interior"]
 
 MAX_ITERATIONS = 300
-PATIENCE = 15  # iterations without a better bound after which rounding has won
+PATIENCE = 25  # iterations without a better bound after which rounding has won
 ROOM = 0.05  # share of the gap that a point keeps from the rows of all samples
 SHORTEST = 1e-3  # share of a step below which it is not cut further
+ATTEMPTS = 3
 MANY = 3  # samples a component that the solution may need, for the memory's sake
 
 
@@ -74,29 +75,41 @@ def solve_interior(
         If the bounds do not meet.
     """
     clock, history = Clock(seconds), History()
-    _fits(problem, memory_mb)
-    run = _Run(problem, clock, history, first_samples(problem))
-    if not run.solve(tolerance) and not run.work.complete():
-        run = _Run(problem, clock, history, problem.phi.n_samples)
-        run.solve(tolerance)
-    if run.best.gap() <= tolerance:
-        return run.result()
+    begin, gap = first_samples(problem), np.inf
+    for attempt in range(ATTEMPTS):
+        _fits(problem, len(begin), memory_mb)
+        run = _Run(problem, clock, history, begin)
+        if run.solve(tolerance):
+            return run.result()
+        gap = min(gap, run.best.gap())
+        if run.work.complete():
+            break
+        # Rounding stopped it, often because samples joined late: now they are there from the
+        # start, and if that is not enough, all are.
+        begin = run.work.known() if attempt == 0 else np.arange(problem.phi.n_samples)
     raise SolverError(
-        f"the interior point stopped with a gap of {run.best.gap():.3g} "
+        f"the interior point stopped with a gap of {gap:.3g} "
         f"above {tolerance:.3g} after {len(history.rows)} iterations: "
         "raise eps_1 or use method='ccg'"
     )
 
 
-def interior_megabytes(problem: MrcProblem) -> float:
-    """Memory that `solve_interior` needs, in MiB: three m x m matrices, two of its rows."""
+def interior_megabytes(problem: MrcProblem, begin: int = 0) -> float:
+    """Memory that `solve_interior` needs, in MiB: three m x m matrices, two of its rows.
+
+    Parameters
+    ----------
+    problem : MrcProblem
+    begin : int
+        Samples to begin with, where it is not `marginlab.mrc.ipm_samples.first_samples`.
+    """
     m, n = problem.phi.n_features, problem.phi.n_samples
-    rows = min(n, first_samples(problem) + MANY * m)
+    rows = max(begin, min(n, len(first_samples(problem)) + MANY * m))
     return (3.0 * m * m + 2.0 * rows * m + 20.0 * n * problem.n_classes) * 8 / 2**20
 
 
-def _fits(problem: MrcProblem, memory_mb: float | None) -> None:
-    need = interior_megabytes(problem)
+def _fits(problem: MrcProblem, begin: int, memory_mb: float | None) -> None:
+    need = interior_megabytes(problem, begin)
     if memory_mb is not None and need > memory_mb:
         raise BudgetError(
             f"no solution within the memory budget of {memory_mb:g} MB: the interior point on "
@@ -125,15 +138,18 @@ class _Best:
 
 
 class _Run:
-    """One run, from ``first`` samples on."""
+    """One run from a fresh point, with the samples ``begin`` to start with."""
 
-    def __init__(self, problem: MrcProblem, clock: Clock, history: History, first: int) -> None:
+    def __init__(
+        self, problem: MrcProblem, clock: Clock, history: History, begin: np.ndarray
+    ) -> None:
         self.problem, self.clock, self.history = problem, clock, history
-        self.work = Working(problem, first)
+        self.work = Working(problem, begin)
         kept = self.work.pool.kept
         self.tau, self.lam = problem.tau[kept], np.maximum(problem.lam[kept], FLOOR)
         self.point = start(self.work.samples, self.tau, self.lam)
-        self.best = _Best()
+        self.best, self.system = _Best(), NewtonSystem()
+        self.system.use(self.work.samples)
 
     def solve(self, tolerance: float) -> bool:
         """Iterate until the bounds meet; False if they do not."""
@@ -181,6 +197,7 @@ class _Run:
         if len(joining):
             admit(p, scores[joining])
             work.add(joining)
+            self.system.use(work.samples)
 
     def _step(self) -> None:
         """One predictor-corrector step, in place."""
@@ -191,9 +208,8 @@ class _Run:
             self.lam + self.tau - moment - p.r_minus,
             1.0 - float(p.beta.sum()),
         )
-        system = NewtonSystem(samples)
-        system.factor(p)
-        advance(p, lambda target: system.step(p, target, *rests))
+        self.system.factor(p)
+        advance(p, lambda target: self.system.step(p, target, *rests))
 
     def _hold_back(
         self, before: dict[str, np.ndarray], scores: np.ndarray
@@ -222,13 +238,15 @@ class _Run:
 
     def _log(self) -> None:
         n, k = self.point.beta.shape
-        best = self.best
+        last = self.history.rows[-1] if self.history.rows else {"lower": 0.0, "upper": np.inf}
+        lower = max(self.best.lower, last["lower"])
+        upper = min(self.best.upper, last["upper"])
         self.history.add(
             self.clock,
-            risk=best.lower,
-            lower=best.lower,
-            upper=best.upper,
-            violation=best.gap(),
+            risk=lower,
+            lower=lower,
+            upper=upper,
+            violation=upper - lower,
             constraints=n * (k + 1),
             features=len(self.tau),
         )

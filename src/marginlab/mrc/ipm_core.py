@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sl
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from marginlab.errors import SolverError
 
-__all__ = ["advance", "cholesky", "mean_product"]
+__all__ = ["advance", "cholesky", "cholesky_solve", "mean_product"]
 
+BLOCKED = 0.5  # cube root of the share aimed at when one side cannot move at all
 CENTRE = 0.5  # largest share of the mean product that a step aims at
 STEP = 0.995  # share of the way to the boundary
 CORRECTORS = 2  # centrality correctors (Gondzio) tried after Mehrotra's
@@ -41,7 +42,9 @@ def advance(point: Any, direction: Callable[[list[np.ndarray]], Any]) -> None:
     target = [-a * b for a, b in pairs]
     affine = direction(target).pairs()
     reach = _reach(pairs, affine)
-    sigma = min((mean_product(_after(pairs, affine, *reach)) / level) ** 3, CENTRE)
+    ratio = mean_product(_after(pairs, affine, *reach)) / level
+    # While one side cannot move, its products must not vanish before its residuals do.
+    sigma = min(max(ratio, BLOCKED * (1.0 - min(reach))) ** 3, CENTRE)
     # The second-order term in full, however short the predictor's step: a share of it (the
     # product of the two lengths, say) takes a third more iterations on the sets measured.
     target = [t + sigma * level - da * db for t, (da, db) in zip(target, affine, strict=True)]
@@ -64,17 +67,37 @@ def mean_product(pairs: Pairs) -> float:
     return sum(float(np.vdot(a, b)) for a, b in pairs) / sum(a.size for a, _ in pairs)
 
 
-def cholesky(gram: np.ndarray, ridge: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Cholesky factor of gram + diag(ridge); a singular one gets a growing shift."""
+def cholesky(gram: np.ndarray, ridge: np.ndarray, space: np.ndarray | None = None) -> np.ndarray:
+    """Cholesky factor of gram + diag(ridge); a singular one gets a growing shift.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (m, m)
+        Lower triangle.
+    ridge : ndarray of shape (m,)
+    space : ndarray of shape (m, m), optional
+        In Fortran order; takes up the factor.
+
+    Returns
+    -------
+    ndarray of shape (m, m)
+        Lower triangle, for `cholesky_solve`.
+    """
     diagonal = gram.diagonal() + ridge
+    trial = np.empty_like(gram, order="F") if space is None else space
     for shift in (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6):
-        trial = gram.copy(order="F")
+        np.copyto(trial, gram)
         np.fill_diagonal(trial, diagonal * (1.0 + shift))
-        try:
-            return sl.cho_factor(trial, lower=True, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            continue
+        # LAPACK itself: SciPy's wrappers cost more than a small factor's solves.
+        factor, info = dpotrf(trial, lower=1, clean=0, overwrite_a=1)
+        if info == 0:
+            return factor
     raise SolverError("the interior point's matrix could not be factored")
+
+
+def cholesky_solve(factor: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    """Solution of the system that `cholesky` factored."""
+    return dpotrs(factor, rhs, lower=1)[0]
 
 
 def _after(pairs: Pairs, moves: Pairs, primal: float, dual: float) -> Pairs:

@@ -7,11 +7,10 @@ tried and cost more iterations than it saved: the product is always taken in ful
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
-from marginlab.mrc.ipm_core import cholesky
+from marginlab.mrc.ipm_core import cholesky, cholesky_solve
 from marginlab.mrc.presolve import Presolved
 
 __all__ = ["NormalMatrix"]
@@ -20,11 +19,22 @@ __all__ = ["NormalMatrix"]
 class NormalMatrix:
     """Weighted Gram matrix of the features, factored by Cholesky."""
 
-    def __init__(self, samples: Presolved) -> None:
+    def __init__(self) -> None:
+        self.blocks: list[np.ndarray] = []
+        # Kept from one factorisation to the next: fresh pages cost as much as a small factor.
+        self._gram, self._factor, self._rows = (np.empty((0, 0), order="F") for _ in range(3))
+
+    def use(self, samples: Presolved) -> None:
+        """Take the features of these samples."""
         psi = samples.phi.psi
         psi = psi.toarray() if sp.issparse(psi) else psi
         kept = samples.kept.reshape(samples.phi.labels.n_blocks, -1)
         self.blocks = [psi if columns.all() else psi[:, columns] for columns in kept]
+        m = int(samples.kept.sum())
+        if len(self._gram) != m:
+            self._gram, self._factor = np.empty((m, m), order="F"), np.empty((m, m), order="F")
+        if len(self.blocks) > 1:
+            self._rows = np.empty((len(psi), m))
 
     def factor(self, h: np.ndarray, g: np.ndarray, kappa: np.ndarray, ridge: np.ndarray) -> None:
         """Assemble and factor.
@@ -38,7 +48,7 @@ class NormalMatrix:
         """
         self.h, self.g, self.kappa = h, g, kappa
         gram = self._one_block() if len(self.blocks) == 1 else self._all_blocks()
-        self.factored = cholesky(gram, ridge)
+        self.factored = cholesky(gram, ridge, self._factor)
 
     def apply_weights(self, x: np.ndarray) -> np.ndarray:
         """H x, sample by sample, for x of shape (n, n_classes)."""
@@ -46,23 +56,26 @@ class NormalMatrix:
 
     def solve(self, rhs: np.ndarray) -> np.ndarray:
         """Solution of the factored system."""
-        return sl.cho_solve(self.factored, rhs, check_finite=False)
+        return cholesky_solve(self.factored, rhs)
 
     def _one_block(self) -> np.ndarray:
         weight = self.h.sum(axis=1) + (self.g[:, 0] - self.g[:, 1]) ** 2 / self.kappa
-        return _syrk(self.blocks[0] * np.sqrt(weight)[:, None])
+        return self._large(self.blocks[0] * np.sqrt(weight)[:, None])
 
     def _all_blocks(self) -> np.ndarray:
         root = self.g / np.sqrt(self.kappa)[:, None]
         ends = np.cumsum([0, *(psi.shape[1] for psi in self.blocks)])
-        rows = np.empty((len(root), ends[-1]))
+        rows = self._rows
         for y, psi in enumerate(self.blocks):
             np.multiply(root[:, y : y + 1], psi, out=rows[:, ends[y] : ends[y + 1]])
-        gram = _syrk(rows)
+        gram = self._large(rows)
         for y, psi in enumerate(self.blocks):
             block = slice(ends[y], ends[y + 1])
             gram[block, block] += _syrk(psi * np.sqrt(self.h[:, y])[:, None])
         return gram
+
+    def _large(self, rows: np.ndarray) -> np.ndarray:
+        return dsyrk(1.0, rows.T, c=self._gram, lower=1, overwrite_c=1)
 
 
 def _syrk(rows: np.ndarray) -> np.ndarray:

@@ -27,9 +27,13 @@ __all__ = ["NewtonSystem"]
 class NewtonSystem:
     """Factors the system at a point and solves it for any right-hand side."""
 
-    def __init__(self, samples: Presolved) -> None:
+    def __init__(self) -> None:
+        self.matrix = NormalMatrix()
+
+    def use(self, samples: Presolved) -> None:
+        """Take these samples, whose features must be the same ones each time."""
         self.phi = samples
-        self.matrix = NormalMatrix(samples)
+        self.matrix.use(samples)
 
     def factor(self, p: Point) -> None:
         """Eliminate the samples and factor the matrix of the features."""

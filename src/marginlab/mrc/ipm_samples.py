@@ -8,16 +8,21 @@ from marginlab.mrc.estimates import MrcProblem
 from marginlab.mrc.oracle import maxima_above
 from marginlab.mrc.presolve import presolve
 
-__all__ = ["FIRST", "Working", "first_samples"]
+__all__ = ["Working", "first_samples", "most_violated"]
 
 FIRST = 300  # samples of the first program, at least
 PER_COLUMN = 2  # and samples a column of psi
+SHARE = 2  # samples a component of Phi below which all samples are taken from the start
 JOIN = 100  # samples that join in one iteration, at most
 
 
-def first_samples(problem: MrcProblem) -> int:
-    """Number of samples to begin with."""
-    return max(FIRST, PER_COLUMN * int(problem.phi.psi.shape[1]))
+def first_samples(problem: MrcProblem) -> np.ndarray:
+    """Samples to begin with, evenly spaced; all, if the solution may need every second."""
+    n, m = problem.phi.n_samples, problem.phi.n_features
+    count = max(FIRST, PER_COLUMN * int(problem.phi.psi.shape[1]))
+    if n <= max(SHARE * m, count):
+        return np.arange(n)
+    return np.unique(np.linspace(0, n - 1, count).astype(np.intp))
 
 
 class Working:
@@ -29,16 +34,15 @@ class Working:
     Parameters
     ----------
     problem : MrcProblem
-    first : int
-        Number of samples to begin with, evenly spaced; all of them need no centres.
+    begin : ndarray of int
+        Samples to begin with; all of them need no centres.
     """
 
-    def __init__(self, problem: MrcProblem, first: int) -> None:
-        n = problem.phi.n_samples
-        whole = first >= n
+    def __init__(self, problem: MrcProblem, begin: np.ndarray) -> None:
+        self.n = problem.phi.n_samples
+        whole = len(begin) == self.n
         self.pool = presolve(problem, problem.phi if whole else problem.with_centres())
-        begin = np.unique(np.linspace(0, n - 1, min(first, n)).astype(np.intp))
-        centres = np.arange(n, self.pool.phi.n_samples)
+        centres = np.arange(self.n, self.pool.phi.n_samples)
         self.index = np.concatenate([begin, centres])
         self.inside = np.zeros(self.pool.phi.n_samples, dtype=bool)
         self.inside[self.index] = True
@@ -47,6 +51,10 @@ class Working:
     def complete(self) -> bool:
         """Whether every sample is in."""
         return bool(self.inside.all())
+
+    def known(self) -> np.ndarray:
+        """Samples that are in, without the centres, in increasing order."""
+        return np.sort(self.index[self.index < self.n])
 
     def search(self, scores: np.ndarray, level: float) -> tuple[float, np.ndarray, np.ndarray]:
         """What exceeds ``level``: the maximum over all samples, the samples not in, theirs.

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
 from marginlab.errors import SolverError
 from marginlab.mrc.features import Matrix
 from marginlab.mrc.history import Clock
-from marginlab.mrc.ipm_core import advance, cholesky
+from marginlab.mrc.ipm_core import advance, cholesky, cholesky_solve
 from marginlab.mrc.lp import (
     BudgetError,
     LpSolution,
@@ -156,7 +155,7 @@ class _RowSystem:
         )
 
     def _solve(self, rhs: np.ndarray) -> np.ndarray:
-        return sl.cho_solve(self.factored, rhs, check_finite=False)
+        return cholesky_solve(self.factored, rhs)
 
     @staticmethod
     def _gram(left: Matrix, weight: np.ndarray) -> np.ndarray:
