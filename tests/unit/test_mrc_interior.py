@@ -55,7 +55,8 @@ def test_samples_that_join_give_the_optimum_of_all(few_at_first, k, fourier):
     assert result.upper == upper_bound(problem, result.mu), "the bound counts every sample"
     assert -1e-12 <= result.upper - result.lower <= 1e-7 + 1e-12
     held = result.history["constraints"] / (k + 1)
-    assert (np.diff(held) >= 0).all() and held.iloc[0] < held.iloc[-1] < n
+    assert (np.diff(held) >= 0).all()
+    assert held.iloc[0] < held.iloc[-1] < n
     assert (np.diff(result.history["risk"]) >= 0).all()
     assert (np.diff(result.history["upper"]) <= 0).all()
 
@@ -111,7 +112,8 @@ def test_a_run_that_breaks_down_begins_again_with_the_samples_it_had(few_at_firs
 def test_components_without_width_are_settled_beforehand(seed, sparse):
     problem = pixels(seed, sparse=sparse)
     reduced = presolve(problem, problem.phi)
-    assert not reduced.kept.all() and reduced.closed.any()
+    assert not reduced.kept.all()
+    assert reduced.closed.any()
     result = solve_interior(problem, 1e-8)
     full = solve_full_lp(problem, "highs")
     assert result.risk == pytest.approx(full.risk, abs=1e-6)

@@ -145,8 +145,8 @@ def _cases(quick: bool) -> dict[str, list[dict[str, Any]]]:
 def _many_samples() -> list[dict[str, Any]]:
     whole, cbc = ("lp highs", "lp highs-ipm"), ("lp cbc-mps", "lp cbc")
     both = [("ccg highs", p) for p in whole] + [("ccg cbc", p) for p in cbc]
-    both += [("ccg highs 1e-6", p) for p in whole]
-    scaled = [("auto", "lp highs-ipm"), ("ccg highs", "lp highs-ipm")]
+    both += [(ours, p) for ours in ("ccg highs 1e-6", "compact ipm") for p in whole]
+    scaled = [(ours, "lp highs-ipm") for ours in ("compact ipm", "ccg ipm", "ccg highs")]
     pulsar, house16 = ({"name": name, "fourier": 400} for name in ("pulsar", "house16"))
     cases = [
         _case("pulsar raw Fourier 400", pulsar, [*both, ("ccg highs", "linprog")]),
@@ -155,24 +155,24 @@ def _many_samples() -> list[dict[str, Any]]:
         _case("house16 scaled Fourier 400", {**house16, "scaled": True}, scaled),
     ]
     for n in (2500, 5000, 10_000, 18_000):
-        pairs = [("ccg highs", "lp highs-ipm")]
+        pairs = [(ours, "lp highs-ipm") for ours in ("ccg highs", "compact ipm")]
         cases.append(_case(f"growth, house16 n={n}", {**house16, "n": n}, pairs))
     return cases
 
 
 def _many_classes() -> list[dict[str, Any]]:
-    exponential = [("ccg highs", "lp highs"), ("compact ipm", "lp highs-ipm")]
-    many = [("ccg highs", "compact highs-ipm"), ("compact ipm", "compact highs-ipm")]
+    ours = ("ccg highs", "compact ipm 1e-3", "compact ipm")
+    exponential = [(o, p) for p in ("lp highs", "lp highs-ipm") for o in ours]
+    many = [(o, "compact highs-ipm") for o in ours]
     alone = [("auto", "")]
     satellite = {"name": "satellite", "scaled": True}
-    small = [("ccg highs", "lp highs-ipm"), ("ccg highs", "lp highs")]
     return [
-        _case("satellite, 1200 samples", {**satellite, "n": 1200}, small),
+        _case("satellite, 1200 samples", {**satellite, "n": 1200}, exponential),
         _case("optdigits, 8 classes", {"name": "optdigits", "classes": 8, "n": 150}, exponential),
         _case("letter, 8 classes", {"name": "letter", "classes": 8, "n": 150}, exponential),
         _case("satellite, 6 classes", satellite, many),
         _case("optdigits, 10 classes", {"name": "optdigits"}, many),
-        _case("letter, 26 classes", {"name": "letter"}, [("ccg highs", "")]),
+        _case("letter, 26 classes", {"name": "letter"}, [("ccg highs", ""), *alone]),
         _case("satellite Fourier 400", {**satellite, "fourier": 400}, alone),
         _case("optdigits Fourier 400", {"name": "optdigits", "fourier": 400}, alone),
     ]
@@ -256,7 +256,7 @@ def _solve(problem: MrcProblem, what: str) -> float:
     if method == "compact" and solver != "ipm":
         return solve_compact(problem, solver, LIMIT, MEMORY_MB).risk
     if method == "compact":
-        return solve_interior(problem, 1e-6, LIMIT).risk
+        return solve_interior(problem, float(rest[0]) if rest else 1e-6, LIMIT).risk
     psi = problem.phi.psi
     grow = sp.issparse(psi) and psi.shape[1] > MANY_FEATURES
     options = CcgOptions(

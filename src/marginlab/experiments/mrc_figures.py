@@ -86,7 +86,7 @@ def _converge(axis: Axes, mine: pd.DataFrame, curves: pd.DataFrame) -> None:
         if not len(each):
             continue
         look = _look(method)
-        if method.startswith(("lp", "compact", "interior")):
+        if method.startswith(("lp", "compact")):
             # One value only, when the solver ends: a point, and a line up to it.
             end = each["seconds_cpu"].median()
             off = (each["risk"] - each["repeat"].map(best)).abs().median()

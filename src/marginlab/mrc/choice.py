@@ -1,20 +1,32 @@
 """Which method and solver "auto" stands for, by size; the figures behind it are measured.
 
-CPU seconds, one thread: generation with HiGHS (h) or our interior point as master (i), our
-interior point on the compact form (c), HiGHS's interior point on the whole program (f).
+CPU seconds, one thread: generation with HiGHS as master (h), our interior point on the
+compact form, which takes up samples as it needs them (c), HiGHS's interior point on the
+whole program (f). Generation ends at a gap of 1e-3, ours at 1e-6.
 
-    pulsar, 400 raw Fourier features            h 0.13  i 0.35  c 3.8   f 32
-    house16, 400 raw Fourier features           h 0.05          c 3.1   f 26
-    house16, 400 scaled Fourier features        h 2.1   i 0.8   c 2.8
-    satellite, linear, 6 labels                 h 0.47  i 0.6   c 0.9   f 10.5 (compact)
-    optdigits, linear, 10 labels (m = 650)      h 3.3   i 7.2   c 2.5   f 18.6 (compact)
-    letter, 26 labels, 15,098 samples           h 5.2   i 5.4   c 19
-    satellite, 400 Fourier features (m = 2,406)                 c 23
-    optdigits, 400 Fourier features (m = 4,010)                 c 54
-    comp_vs_sci text, lambda_0 = .1             h 0.20                  f 3.6
-    comp_vs_sci text, lambda_0 = .05            h 2.9                   f 5.6
-    comp_vs_sci text, lambda_0 = .03            h over 30               f 8.3
-    comp_vs_sci text, lambda_0 = .01                                    f 38
+    house16, linear (m = 17)                    h 0.005 c 0.05
+    letter, 2 labels (m = 17)                   h 0.007 c 0.03
+    optdigits, 2 labels (m = 65)                h 0.011 c 0.03
+    dry_bean, linear, 7 labels (m = 119)        h 0.15  c 0.14
+    letter, 8 labels, 150 samples (m = 136)     h 0.13  c 0.03  f 17
+    satellite, linear, 6 labels (m = 222)       h 0.72  c 0.14  f 18.9 (compact)
+    optdigits, 4 labels (m = 260)               h 0.46  c 0.16
+    pulsar, 400 raw Fourier features            h 0.26  c 0.7
+    house16, 400 raw Fourier features           h 0.05  c 0.6
+    house16, 400 scaled Fourier features        h 4.3   c 0.6
+    letter, 2 labels, 400 Fourier features      h 1.3   c 0.23
+    letter, 26 labels, 15,098 samples (m = 442) h 13    c 0.7
+    optdigits, linear, 10 labels (m = 650)      h 6.1   c 0.9   f 35.5 (compact)
+    dry_bean, 100 Fourier features (m = 707)    h 3.8   c 2.0
+    satellite, 400 Fourier features (m = 2,406)         c 22
+    optdigits, 400 Fourier features (m = 4,010)         c 67
+    comp_vs_sci text, lambda_0 = .1             h 0.20          f 3.6
+    comp_vs_sci text, lambda_0 = .05            h 2.9           f 5.6
+    comp_vs_sci text, lambda_0 = .03            h over 30       f 8.3
+    comp_vs_sci text, lambda_0 = .01                            f 38
+
+(text on another machine). Where few constraints matter, generation wins by some tenths
+of a second; where many do, it loses by factors, so from FEW components on ours is taken.
 """
 
 from __future__ import annotations
@@ -28,9 +40,9 @@ __all__ = ["MANY_FEATURES", "choose"]
 
 MANY_FEATURES = 5000  # sparse data with more columns: features are generated too
 SPARSE_SOLUTION = 3.0  # lambda_0 sqrt(n) from which few features of sparse text matter
+FEW = 100  # components of Phi below which generation with the simplex is the fastest
 WIDE_BINARY = 300  # columns from which interior points beat the simplex as master
-WIDE_BLOCKS = 400  # components of Phi from which the compact form beats generation
-MANY_PAIRS = 150_000  # (sample, label) pairs beyond which it does not
+MANY = 5000  # and beyond which the interior point's m x m matrix is too dear
 MEMORY_MB = 4096.0
 
 
@@ -64,10 +76,12 @@ def _best(problem: MrcProblem) -> tuple[str, str]:
         if problem.lambda_0 * n**0.5 >= SPARSE_SOLUTION:
             return "ccg", "highs"
         return ("lp" if k == 2 else "compact"), "highs-ipm"
-    fits = interior_megabytes(problem) <= MEMORY_MB
-    if k > 2 and problem.phi.n_features >= WIDE_BLOCKS and n * k <= MANY_PAIRS and fits:
-        return "compact", "ipm"
-    return "ccg", _master(problem)
+    return ("compact", "ipm") if _wide(problem) else ("ccg", "highs")
+
+
+def _wide(problem: MrcProblem) -> bool:
+    m = problem.phi.n_features
+    return FEW <= m <= MANY and interior_megabytes(problem) <= MEMORY_MB
 
 
 def _master(problem: MrcProblem) -> str:
