@@ -3,11 +3,13 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from sklearn.svm import SVC
 
 from marginlab.errors import SolverError, UserError
 from marginlab.svm.active_set import KKT_TOLERANCE, solve_l1, solve_l2, train_subsets
 from marginlab.svm.kernels import rbf_gram
+from marginlab.svm.subset_kernels import decay
 
 
 def _problem(seed, n=40, d=3, C=100.0, duplicates=True):
@@ -163,3 +165,40 @@ def test_a_very_large_cost_still_ends(loss):
     X, y, _ = _problem(1, n=50)
     trained = train_subsets(X, y, np.arange(50).reshape(1, 50), np.full(50, 1e6), 0.3, loss)
     assert trained.residual[0] < 1e-6
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    arrays(float, st.integers(1, 80), elements=st.floats(0, 1e6)),
+    st.floats(1e-6, 10.0),
+)
+def test_decay_is_the_exponential(x, gamma):
+    value = x.copy()
+    decay(value, len(x), gamma, np.empty(len(x)))
+    right = np.exp(np.maximum(-gamma * x, -690.0))
+    assert value == pytest.approx(right, rel=3e-14, abs=0.0)
+    assert (value[x == 0.0] == 1.0).all()
+
+
+def test_decay_keeps_nan_and_leaves_the_rest_alone():
+    x = np.array([np.nan, np.inf, 1.0, 5.0])
+    decay(x, 3, 1.0, np.empty(4))
+    assert np.isnan(x[0])
+    assert 0.0 < x[1] < 1e-299
+    assert x[3] == 5.0
+
+
+@pytest.mark.parametrize("columns", [3, 40, 5000])
+def test_sparse_and_dense_rows_give_the_same_machines(columns):
+    """Also where rows share no column, are empty, or are drawn twice."""
+    random = np.random.default_rng(columns)
+    X = sp.random(60, columns, density=min(0.3, 40 / columns), format="csr", random_state=1)
+    X = X.multiply((np.arange(60) != 7)[:, None]).tocsr()
+    X = sp.csr_array(X)
+    X.eliminate_zeros()
+    y = np.where(random.random(60) < 0.5, 1.0, -1.0)
+    subsets = random.integers(0, 60, (20, 16))
+    cost = np.full(60, 5.0)
+    both = [train_subsets(Z, y, subsets, cost, 0.3) for Z in (X, X.toarray())]
+    assert both[0].beta == pytest.approx(both[1].beta, abs=1e-11)
+    assert both[0].intercept == pytest.approx(both[1].intercept, abs=1e-11)

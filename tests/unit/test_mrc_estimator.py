@@ -135,7 +135,7 @@ def test_auto_chooses_by_size():
     assert choose(sized(1000, 401, 2), "ccg", "auto") == ("ccg", "ipm")
     assert choose(sized(1000, 65, 10), "auto", "auto") == ("compact", "ipm")
     assert choose(sized(10000, 65, 26), "auto", "auto") == ("compact", "ipm")
-    assert choose(sized(1000, 785, 10), "auto", "auto") == ("ccg", "highs")
+    assert choose(sized(1000, 900, 10), "auto", "auto") == ("ccg", "highs")
     text = sized(2500, 6000, 2, sparse=True)
     assert choose(sized(2500, 6000, 2, True, 0.1), "auto", "auto") == ("ccg", "highs")
     assert choose(text, "auto", "auto") == ("lp", "highs-ipm")

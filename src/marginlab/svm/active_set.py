@@ -17,6 +17,7 @@ Every answer comes with its KKT residual, recomputed from the answer alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,16 +26,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from marginlab.errors import SolverError, UserError
-from marginlab.svm.active_set_core import (
-    EPS,
-    KKT_TOLERANCE,
-    newton,
-    smo,
-    train_csr,
-    train_dense,
-)
+from marginlab.svm.active_set_core import EPS, KKT_TOLERANCE, newton, smo, train
+from marginlab.svm.subset_kernels import kernels_csr, kernels_dense
 
 __all__ = ["KKT_TOLERANCE", "Machines", "solve_l1", "solve_l2", "train_subsets"]
+
+_NUMBERS = 2**17  # kernel entries at a time: 1 MiB, which a cache holds
 
 
 @dataclass(frozen=True)
@@ -98,16 +95,27 @@ def train_subsets(
     beta = np.zeros((n_machines, size))
     intercept, residual = np.zeros(n_machines), np.zeros(n_machines)
     steps = np.zeros(n_machines, dtype=np.int64)
-    out = (beta, intercept, residual, steps)
     draws = np.ascontiguousarray(subsets, dtype=np.int64)
-    if sp.issparse(X):
-        parts = (X.data, X.indices.astype(np.int64, copy=False), X.indptr.astype(np.int64))
-        train_csr(*parts, X.shape[1], y, draws, cost, gamma, loss == "l2", *out)
-    else:
-        train_dense(np.ascontiguousarray(X), y, draws, cost, gamma, loss == "l2", *out)
-    machines = Machines(*out)
+    fill = _kernels(X, gamma)
+    at_once = max(1, min(n_machines, _NUMBERS // (size * size)))
+    K = np.empty((at_once, size, size))
+    for first in range(0, n_machines, at_once):
+        part = slice(first, first + at_once)
+        fill(draws[part], K)
+        out = (beta[part], intercept[part], residual[part], steps[part])
+        train(K, y, draws[part], cost, loss == "l2", *out)
+    machines = Machines(beta, intercept, residual, steps)
     _check(machines, float(cost.max()))
     return machines
+
+
+def _kernels(X: Any, gamma: float) -> Callable[[NDArray[np.int64], NDArray[np.float64]], None]:
+    """What fills the kernel matrices of some subsets."""
+    if not sp.issparse(X):
+        rows = np.ascontiguousarray(X)
+        return lambda draws, K: kernels_dense(rows, draws, gamma, K)
+    parts = (X.data, X.indices.astype(np.int64, copy=False), X.indptr.astype(np.int64))
+    return lambda draws, K: kernels_csr(*parts, X.shape[1], draws, gamma, K)
 
 
 def solve_l2(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["EPS", "KKT_TOLERANCE", "newton", "smo", "train_csr", "train_dense"]
+__all__ = ["EPS", "KKT_TOLERANCE", "newton", "smo", "train"]
 
 #: Largest KKT residual that is accepted, before scaling for very large C.
 KKT_TOLERANCE = 1e-10
@@ -21,54 +21,11 @@ _MAX_SMO = 5_000_000
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def train_dense(  # type: ignore[no-untyped-def]
-    X, y, subsets, cost, gamma, l2, beta, intercept, residual, steps
-):
-    size = subsets.shape[1]
-    d = X.shape[1]
-    K = np.empty((size, size))
-    rows = np.empty((size, d))
+@njit(cache=True, nogil=True)
+def train(K, y, subsets, cost, l2, beta, intercept, residual, steps):  # type: ignore[no-untyped-def]
+    """Train a machine on each subset; ``K`` holds their kernel matrices."""
     for j in range(subsets.shape[0]):
-        for i in range(size):
-            rows[i] = X[subsets[j, i]]
-        for i in range(size):
-            K[i, i] = 1.0
-            for k in range(i):
-                distance = 0.0
-                for c in range(d):
-                    gap = rows[i, c] - rows[k, c]
-                    distance += gap * gap
-                K[i, k] = K[k, i] = np.exp(-gamma * distance)
-        _train_one(K, y, subsets[j], cost, l2, j, beta, intercept, residual, steps)
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def train_csr(  # type: ignore[no-untyped-def]
-    data, indices, indptr, d, y, subsets, cost, gamma, l2, beta, intercept, residual, steps
-):
-    size = subsets.shape[1]
-    K = np.empty((size, size))
-    spread = np.zeros(d)
-    norms = np.empty(size)
-    for j in range(subsets.shape[0]):
-        for i in range(size):
-            row = subsets[j, i]
-            norms[i] = 0.0
-            for at in range(indptr[row], indptr[row + 1]):
-                spread[indices[at]] = data[at]
-                norms[i] += data[at] * data[at]
-            K[i, i] = 1.0
-            for k in range(i):
-                other = subsets[j, k]
-                product = 0.0
-                for at in range(indptr[other], indptr[other + 1]):
-                    product += data[at] * spread[indices[at]]
-                distance = max(0.0, norms[i] + norms[k] - 2.0 * product)
-                K[i, k] = K[k, i] = np.exp(-gamma * distance)
-            for at in range(indptr[row], indptr[row + 1]):
-                spread[indices[at]] = 0.0
-        _train_one(K, y, subsets[j], cost, l2, j, beta, intercept, residual, steps)
+        _train_one(K[j], y, subsets[j], cost, l2, j, beta, intercept, residual, steps)
 
 
 @njit(cache=True, nogil=True)
