@@ -191,6 +191,29 @@ def test_more_long_numbers_than_the_first_scan_has_room_for():
     assert set(X.data.tolist()) == {0.12345678901234567890123}
 
 
+@given(st.integers(1, 10**18 - 1), st.integers(-345, 290))
+@example(607215979524871550, -2)  # half way between two doubles
+@example(9007199254740993, 0)
+@example(9007199254740993, 23)
+@example(22250738585072014, -324)  # the smallest normal number
+@example(22250738585072011, -324)  # and one below it
+@example(49406564584124654, -340)
+@example(123456789012345678, -345)
+def test_numbers_of_up_to_eighteen_digits_are_rounded_as_python_does(mantissa, power):
+    word = f"{mantissa}e{power}"
+    X, y = parse_libsvm(f"-{word} 1:{word}\n".encode(), n_features=1)
+    assert y[0] == -float(word)
+    assert X.toarray()[0, 0] == float(word)
+
+
+@given(st.integers(2**52, 2**53 - 1), st.integers(-4, 4))
+def test_ties_go_to_the_even_double(half, power):
+    odd = 2 * half + 1  # between two doubles
+    digits = odd << power if power >= 0 else odd * 5**-power
+    word = f"{digits}e{min(power, 0)}"
+    assert parse_libsvm(f"{word}\n".encode())[1][0] == float(word)
+
+
 MATRICES = hnp.arrays(
     np.float64,
     hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=8),

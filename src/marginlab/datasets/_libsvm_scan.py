@@ -41,6 +41,33 @@ _HASH, _PLUS, _MINUS, _DOT, _ZERO, _NINE, _COLON = 35, 43, 45, 46, 48, 57, 58
 _POW10 = 10.0 ** np.arange(23)  # powers of ten that a double holds exactly
 
 
+_LOWEST, _HIGHEST = -342, 308  # beyond, 18 digits make zero or more than a double holds
+
+
+def _powers_of_five() -> np.ndarray:
+    """Leading 128 bits of 5^q, two words each, for q from _LOWEST to _HIGHEST.
+
+    Cut off, but rounded up from -27 to -1, where ties can occur: as Lemire's proof asks for.
+    """
+    words = np.empty((_HIGHEST - _LOWEST + 1, 2), dtype=np.uint64)
+    for q in range(_LOWEST, _HIGHEST + 1):
+        bits = 5 ** abs(q)
+        if q < 0:
+            bits = (1 << (bits.bit_length() + 192)) // bits
+        bits = (bits << 128 >> bits.bit_length()) + (-27 <= q < 0)
+        words[q - _LOWEST] = bits >> 64, bits & (2**64 - 1)
+    return words
+
+
+_FIVES = _powers_of_five()
+_TWOS = np.ldexp(1.0, np.arange(-1075, 972))  # [e]: 2^(e - 1075), e the biased exponent
+_HALF = np.uint64(32)
+_LOW_WORD = np.uint64(0xFFFFFFFF)
+_ONE, _THREE, _NINE_BITS = np.uint64(1), np.uint64(3), np.uint64(9)
+_UNSURE = np.uint64(0x1FF)
+_TOP = np.uint64(63)
+
+
 @njit(cache=True, inline="always")
 def _is_digit(byte):  # type: ignore[no-untyped-def]
     return _ZERO <= byte <= _NINE
@@ -92,12 +119,62 @@ def _exponent(buf, pos):  # type: ignore[no-untyped-def]
     return pos, -value if negative else value
 
 
+@njit(cache=True, inline="always")
+def _product(a, b):  # type: ignore[no-untyped-def]
+    """High and low word of the product of two 64-bit numbers."""
+    a_high, a_low = a >> _HALF, a & _LOW_WORD
+    b_high, b_low = b >> _HALF, b & _LOW_WORD
+    low = a_low * b_low
+    middle = a_high * b_low + (low >> _HALF)
+    other = a_low * b_high + (middle & _LOW_WORD)
+    high = a_high * b_high + (middle >> _HALF) + (other >> _HALF)
+    return high, a * b
+
+
+@njit(cache=True)
+def _rounded(mantissa, power):  # type: ignore[no-untyped-def]
+    """The double nearest to mantissa 10^power, and whether it could be told.
+
+    Lemire's algorithm ("Number parsing at a gigabyte per second", 2021, section 5): the
+    mantissa times the leading bits of 5^power; what lies too near to a tie, or below the
+    normal numbers, is left to the caller. ``mantissa`` is a positive number below 2^63.
+    """
+    if power < _LOWEST or power > _HIGHEST:
+        return 0.0, False
+    w = np.uint64(mantissa)
+    zeros = 0
+    while w >> _TOP == 0:
+        w = w << _ONE
+        zeros += 1
+    five = _FIVES[power - _LOWEST]
+    high, low = _product(w, five[0])
+    if high & _UNSURE == _UNSURE:
+        more, _ = _product(w, five[1])
+        low = low + more
+        if low < more:
+            high = high + _ONE
+    upper = high >> _TOP
+    digits = high >> (upper + _NINE_BITS)
+    exponent = ((217706 * power) >> 16) + 1086 + np.int64(upper) - zeros
+    tie = low <= _ONE and -4 <= power <= 23 and digits & _THREE == _ONE
+    unsure = low == ~np.uint64(0) and not -27 <= power <= 55
+    if exponent <= 0 or unsure:
+        return 0.0, False
+    if tie and digits << (upper + _NINE_BITS) == high:
+        digits = digits & ~_ONE
+    digits = (digits + (digits & _ONE)) >> _ONE
+    if exponent >= 2046:
+        return 0.0, False
+    return np.float64(np.int64(digits)) * _TWOS[exponent], True
+
+
 @njit(cache=True)
 def _number(buf, pos):  # type: ignore[no-untyped-def]
     """Decimal number at ``pos``: (end, value, _EXACT | _LONG | _WRONG).
 
     A mantissa below 2^53 and a power of ten up to 22 make one rounding, hence the
-    correctly rounded double; anything longer is left to Python's float.
+    correctly rounded double; up to 18 digits `_rounded` finds it, and anything longer is
+    left to Python's float.
     """
     negative = False
     if pos < buf.size and (buf[pos] == _PLUS or buf[pos] == _MINUS):
@@ -122,7 +199,8 @@ def _number(buf, pos):  # type: ignore[no-untyped-def]
     if not _is_end(buf, pos):
         return pos, 0.0, _WRONG
     if count > 18 or mantissa > 9007199254740992 or power < -22 or power > 22:
-        return pos, 0.0, _LONG
+        value, sure = _rounded(mantissa, power) if 0 < count <= 18 else (0.0, False)
+        return pos, -value if negative else value, _EXACT if sure else _LONG
     value = mantissa * _POW10[power] if power >= 0 else mantissa / _POW10[-power]
     return pos, -value if negative else value, _EXACT
 
