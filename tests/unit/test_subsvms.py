@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -13,7 +14,7 @@ from marginlab.errors import UserError
 from marginlab.noise import flip_labels
 from marginlab.subsvms import SubSVMs, draw_subsets, subset_size
 from marginlab.svm.kernels import rbf_gram
-from marginlab.svm.votes import count_votes, distinct_rows
+from marginlab.svm.votes import _exp32, count_votes, distinct_rows
 
 
 def _gaussians(n=300, seed=0, share=0.4, d=4):
@@ -260,3 +261,12 @@ def test_errors_of_labels_and_use():
     for wrong in ([], [0], [4], [2, 1], 3, [1.5]):
         with pytest.raises(UserError, match="n_svms"):
             model.votes_curve(X, wrong)
+
+
+@given(arrays(np.float32, st.integers(1, 70), elements=st.floats(-100, 0, width=32)))
+def test_single_precision_exponential(z):
+    value = z.copy()
+    _exp32(value)
+    right = np.exp(np.maximum(z.astype(float), -87.0))
+    assert value == pytest.approx(right, rel=3e-7, abs=0.0)
+    assert (value[z == 0.0] == 1.0).all()
