@@ -62,7 +62,8 @@ class MinimaxRiskClassifier(ClassifierMixin, BaseEstimator):
     method : {"auto", "ccg", "lp", "compact", "subgradient"}, default "auto"
         Constraint and column generation, the linear program with all constraints,
         its polynomial exact form, or subgradient descent; "auto" chooses by size
-        (see `marginlab.mrc.choice`).
+        (see `marginlab.mrc.choice`): "ccg" below 100 components of Phi, from there on
+        "compact" by our own interior point, for sparse text "ccg" or a whole program.
     solver : {"auto", "highs", "highs-ipm", "cbc", "cbc-mps", "ipm"}, default "auto"
         HiGHS, HiGHS's interior point ("lp" and "compact" only), CBC through PuLP,
         CBC on an MPS file written straight from the arrays, or our own interior
