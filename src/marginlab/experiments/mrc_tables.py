@@ -14,6 +14,14 @@ __all__ = ["check_classes", "check_table", "data_table", "error_table", "time_ta
 
 Job = Mapping[str, Any]
 OWN = "interior"  # needs no solver: shown once, in HiGHS's line
+#: Methods that are checked: solver, eps_1, allowed difference.
+_CHECKED = {
+    "ccg-cbc": ("CBC", "1e-2", 1e-3),
+    "ccg-cbc-exact": ("CBC", "1e-7", 1e-3),
+    "ccg-highs": ("HiGHS", "1e-2", 1e-3),
+    "ccg-highs-exact": ("HiGHS", "1e-7", 1e-6),
+    OWN: ("own", "gap 1e-6", 2e-6),
+}
 _SVM = ("SVM-CCG", "SVM-LP", "SVM-MULTI")
 
 
@@ -209,7 +217,7 @@ def check_table(runs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for point, mine in runs[runs["status"] == 0].groupby(POINT, sort=False):
         facts = dict(zip(POINT, point, strict=True))
-        for name in ("ccg-cbc", "ccg-cbc-exact", "ccg-highs", "ccg-highs-exact"):
+        for name in _CHECKED:
             each = mine[mine["method"] == name]
             if len(each):
                 rows.append(_check_row(facts, mine, each, name))
@@ -221,7 +229,7 @@ def _check_row(
 ) -> dict[str, Any]:
     full = _furthest(mine, each, "lp-")
     compact = _furthest(mine, each, "compact-")
-    allowed = 1e-6 if name == "ccg-highs-exact" else 1e-3
+    solver, eps, allowed = _CHECKED[name]
     worst = np.nanmax([full, compact])
     return {
         "data set": facts["dataset"],
@@ -229,8 +237,8 @@ def _check_row(
         "n": int(facts["n"]),
         "m": int(mine["m"].iloc[0]),
         "classes": int(facts["classes"]),
-        "solver": "CBC" if "cbc" in name else "HiGHS",
-        "eps_1": "1e-7" if name.endswith("exact") else "1e-2",
+        "solver": solver,
+        "eps_1": eps,
         "R": f"{each['objective'].iloc[0]:.6f}",
         "|R - R of the LP|": "-" if np.isnan(full) else f"{full:.1e}",
         "|R - R of the compact LP|": "-" if np.isnan(compact) else f"{compact:.1e}",
