@@ -61,6 +61,17 @@ def test_samples_that_join_give_the_optimum_of_all(few_at_first, k, fourier):
     assert (np.diff(result.history["upper"]) <= 0).all()
 
 
+@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("n", [60, 400])
+def test_equalities_only(few_at_first, k, n):
+    """lambda_0 = 0: weights that miss an equality must not pass as a lower bound."""
+    problem = overlapping(k, n=n, lambda_0=0.0)
+    result = solve_interior(problem, 1e-6)
+    assert result.risk == pytest.approx(solve_compact(problem, "highs").risk, abs=2e-6)
+    assert -1e-7 <= result.upper - result.lower <= 1e-6
+    assert result.dual_violation <= 1e-8
+
+
 def test_few_samples_are_all_taken_from_the_start():
     problem = overlapping(3, n=50)
     history = solve_interior(problem, 1e-6).history

@@ -41,13 +41,16 @@ def pair_weights(
     return weights
 
 
-def lower_bound(problem: MrcProblem, pool: FeatureMap, weights: np.ndarray) -> tuple[float, float]:
+def lower_bound(
+    problem: MrcProblem, pool: FeatureMap, weights: np.ndarray, allowed: float = 1e-6
+) -> tuple[float, float]:
     """Lower bound on R* from nearly feasible pair weights.
 
     The training distribution has residual zero and Bayes risk zero at least, so
     mixing it in shrinks every residual; the weight that makes all of them fit
     their lambda gives a bound that holds exactly. Constraints with lambda = 0
-    cannot be mended and count as violation only.
+    cannot be mended: up to ``allowed`` they count as violation only, beyond it the
+    weights prove nothing and the bound is 0.
 
     Parameters
     ----------
@@ -55,6 +58,8 @@ def lower_bound(problem: MrcProblem, pool: FeatureMap, weights: np.ndarray) -> t
     pool : FeatureMap
         Samples that ``weights`` refers to (the class centres may follow).
     weights : ndarray of shape (pool.n_samples, n_classes)
+    allowed : float
+        Largest violation of a constraint with lambda = 0.
 
     Returns
     -------
@@ -68,5 +73,7 @@ def lower_bound(problem: MrcProblem, pool: FeatureMap, weights: np.ndarray) -> t
     excess = residual - problem.lam
     mendable = (excess > 0) & (problem.lam > 1e-12)
     keep = float((problem.lam[mendable] / residual[mendable]).min(initial=1.0))
+    if excess[problem.lam <= 1e-12].max(initial=0.0) > allowed:
+        keep = 0.0
     bayes = 1.0 - float(weights.max(axis=1).sum())
     return keep * bayes, float(max(excess.max(initial=0.0), 0.0))

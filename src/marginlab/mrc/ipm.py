@@ -40,6 +40,7 @@ PATIENCE = 25  # iterations without a better bound after which rounding has won
 ROOM = 0.05  # share of the gap that a point keeps from the rows of all samples
 SHORTEST = 1e-3  # share of a step below which it is not cut further
 ATTEMPTS = 3
+EQUAL = 1e-8  # violation of an equality (lambda = 0) up to which a lower bound counts
 MANY = 3  # samples a component that the solution may need, for the memory's sake
 
 
@@ -188,7 +189,7 @@ class _Run:
         mu = p.mu()
         upper = 1.0 - self.tau @ mu + self.lam @ np.abs(mu) + maximum
         weights = np.where(work.samples.closed, 0.0, p.beta)
-        lower = lower_bound(self.problem, work.samples.phi, weights)
+        lower = lower_bound(self.problem, work.samples.phi, weights, EQUAL)
         self.best.update((float(upper), maximum, mu), lower)
         self._log()
         joining = np.union1d(wanted, most_violated(rows, maxima, p.v))
