@@ -104,11 +104,11 @@ def test_a_column_seen_only_outside_the_start_is_no_trap(few_at_first):
 def test_a_run_that_breaks_down_begins_again_with_the_samples_it_had(few_at_first, monkeypatch):
     problem, true_advance, calls = overlapping(3), ipm.advance, []
 
-    def breaks(point, direction):
-        true_advance(point, direction)
+    def breaks(point, *rest):
+        true_advance(point, *rest)
         calls.append(len(point.z))
         if len(calls) == 12:
-            point.plus = point.plus * np.nan
+            point.plus *= np.nan
 
     monkeypatch.setattr(ipm, "advance", breaks)
     result = solve_interior(problem, 1e-7)

@@ -29,7 +29,7 @@ from marginlab.mrc.estimates import MrcProblem
 from marginlab.mrc.history import Clock, History, MrcResult
 from marginlab.mrc.ipm_core import advance
 from marginlab.mrc.ipm_newton import NewtonSystem
-from marginlab.mrc.ipm_point import FLOOR, Point, admit, distance, start
+from marginlab.mrc.ipm_point import FLOOR, admit, distance, start
 from marginlab.mrc.ipm_samples import Working, first_samples, most_violated
 from marginlab.mrc.lp import BudgetError
 
@@ -163,7 +163,7 @@ class _Run:
                 raise BudgetError("no solution within the time budget (interior point)")
             if self.best.stale >= PATIENCE:
                 break
-            before = {name: getattr(self.point, name) for name in Point.PRIMAL}
+            before = self.point.primal.copy(), self.point.free
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 self._step()
                 scores = self.work.pool.lowered(self.point.mu())
@@ -183,20 +183,20 @@ class _Run:
     def _look(self, scores: np.ndarray, wanted: np.ndarray) -> None:
         """Bounds at the point; the samples that its v does not fit, and the wanted, join."""
         p, work = self.point, self.work
-        p.u = distance(scores[work.index], p.t, p.v)
+        p.u[:] = distance(scores[work.index], p.t, p.free)
         room = ROOM * min(self.best.gap(), 1.0)
-        maximum, rows, maxima = work.search(scores, p.v - room)
+        maximum, rows, maxima = work.search(scores, p.free - room)
         mu = p.mu()
         upper = 1.0 - self.tau @ mu + self.lam @ np.abs(mu) + maximum
         weights = np.where(work.samples.closed, 0.0, p.beta)
         lower = lower_bound(self.problem, work.samples.phi, weights, EQUAL)
         self.best.update((float(upper), maximum, mu), lower)
         self._log()
-        joining = np.union1d(wanted, most_violated(rows, maxima, p.v))
-        p.v = max(p.v, float(maxima.max(initial=-np.inf)) + room)
-        p.u = distance(scores[work.index], p.t, p.v)
+        joining = np.union1d(wanted, most_violated(rows, maxima, p.free))
+        p.free = max(p.free, float(maxima.max(initial=-np.inf)) + room)
+        p.u[:] = distance(scores[work.index], p.t, p.free)
         if len(joining):
-            admit(p, scores[joining])
+            self.point = admit(p, scores[joining])
             work.add(joining)
             self.system.use(work.samples)
 
@@ -210,10 +210,10 @@ class _Run:
             1.0 - float(p.beta.sum()),
         )
         self.system.factor(p)
-        advance(p, lambda target: self.system.step(p, target, *rests))
+        advance(p, lambda target: self.system.step(p, target, rests), self.system.correctors())
 
     def _hold_back(
-        self, before: dict[str, np.ndarray], scores: np.ndarray
+        self, before: tuple[np.ndarray, float], scores: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Halve the primal step until v need not rise by more than the gap.
 
@@ -225,16 +225,16 @@ class _Run:
             Samples that the whole step violates by more than that.
         """
         p, most = self.point, min(self.best.gap(), 1.0)
-        _, rows, maxima = self.work.search(scores, p.v + most)
-        wanted = most_violated(rows, maxima, p.v)
-        after = {name: getattr(p, name) for name in before}
+        _, rows, maxima = self.work.search(scores, p.free + most)
+        wanted = most_violated(rows, maxima, p.free)
+        primal, free = p.primal.copy(), p.free
         share = 1.0
         while share > SHORTEST and len(rows):
             share *= 0.5
-            for name, old in before.items():
-                setattr(p, name, old + share * (after[name] - old))
+            p.primal[:] = before[0] + share * (primal - before[0])
+            p.free = before[1] + share * (free - before[1])
             scores = self.work.pool.lowered(p.mu())
-            rows = self.work.search(scores, p.v + most)[1]
+            rows = self.work.search(scores, p.free + most)[1]
         return scores, wanted
 
     def _log(self) -> None:

@@ -1,70 +1,68 @@
-"""Predictor, corrector and step lengths that both interior points share.
-
-A point is a dataclass with ``pairs()``, its complementary (primal, dual) arrays, and
-the class attributes PRIMAL and DUAL, names of the fields that move with each step.
-"""
+"""Predictor, corrector and step lengths that both interior points share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from marginlab.errors import SolverError
 
-__all__ = ["advance", "cholesky", "cholesky_solve", "mean_product"]
+__all__ = ["Iterate", "advance", "cholesky", "cholesky_solve"]
 
 BLOCKED = 0.5  # cube root of the share aimed at when one side cannot move at all
 CENTRE = 0.5  # largest share of the mean product that a step aims at
 STEP = 0.995  # share of the way to the boundary
-CORRECTORS = 2  # centrality correctors (Gondzio) tried after Mehrotra's
+CORRECTORS = 2  # centrality correctors (Gondzio) tried after Mehrotra's, at most
 AIM = 0.3  # step length a centrality corrector should add
 GAIN = 0.02  # and what it must add at least
 
-Pairs = list[tuple[np.ndarray, np.ndarray]]
+
+@dataclass
+class Iterate:
+    """A point of an interior-point method, or a direction.
+
+    The complementary pairs lie in two vectors, one pair an index: what every pair needs
+    is one NumPy operation, however many kinds of pairs there are.
+
+    Attributes
+    ----------
+    primal, dual : ndarray of shape (pairs,)
+        Positive in a point.
+    free : float
+        The primal variable without a sign.
+    """
+
+    primal: np.ndarray
+    dual: np.ndarray
+    free: float
+
+    def level(self) -> float:
+        """Mean complementarity."""
+        return float(self.primal @ self.dual) / len(self.primal)
 
 
-def advance(point: Any, direction: Callable[[list[np.ndarray]], Any]) -> None:
+def advance(
+    point: Iterate,
+    direction: Callable[[np.ndarray], Iterate],
+    correctors: int = CORRECTORS,
+) -> None:
     """One predictor-corrector step, in place.
 
     Parameters
     ----------
-    point : object
-        Interior point (see the module's docstring).
+    point : Iterate
     direction : callable
         ``direction(target)`` is the Newton direction that changes each pair's
         product by ``target`` and removes the residuals.
+    correctors : int
+        Centrality correctors tried, at most: more of them are worth their solves where
+        a factor costs far more than a solve.
     """
-    pairs = point.pairs()
-    level = mean_product(pairs)
-    target = [-a * b for a, b in pairs]
-    affine = direction(target).pairs()
-    reach = _reach(pairs, affine)
-    ratio = mean_product(_after(pairs, affine, *reach)) / level
-    # While one side cannot move, its products must not vanish before its residuals do.
-    sigma = min(max(ratio, BLOCKED * (1.0 - min(reach))) ** 3, CENTRE)
-    # The second-order term in full, however short the predictor's step: a share of it (the
-    # product of the two lengths, say) takes a third more iterations on the sets measured.
-    target = [t + sigma * level - da * db for t, (da, db) in zip(target, affine, strict=True)]
-    step = direction(target)
-    primal, dual = _reach(pairs, step.pairs())
-    for _ in range(CORRECTORS):
-        ahead = (min(1.0, primal + AIM), min(1.0, dual + AIM))
-        pull = _centring(_after(pairs, step.pairs(), *ahead), sigma * level)
-        trial_target = [t + w for t, w in zip(target, pull, strict=True)]
-        trial = direction(trial_target)
-        new_primal, new_dual = _reach(pairs, trial.pairs())
-        if new_primal + new_dual < primal + dual + GAIN:
-            break
-        step, target, primal, dual = trial, trial_target, new_primal, new_dual
-    _move(point, step, STEP * primal, STEP * dual)
-
-
-def mean_product(pairs: Pairs) -> float:
-    """Mean complementarity."""
-    return sum(float(np.vdot(a, b)) for a, b in pairs) / sum(a.size for a, _ in pairs)
+    with np.errstate(over="ignore"):  # in the ratios of _reach
+        _advance(point, direction, correctors)
 
 
 def cholesky(gram: np.ndarray, ridge: np.ndarray, space: np.ndarray | None = None) -> np.ndarray:
@@ -100,36 +98,47 @@ def cholesky_solve(factor: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     return dpotrs(factor, rhs, lower=1)[0]
 
 
-def _after(pairs: Pairs, moves: Pairs, primal: float, dual: float) -> Pairs:
-    return [(a + primal * da, b + dual * db) for (a, b), (da, db) in zip(pairs, moves, strict=True)]
+def _advance(point: Iterate, direction: Callable[[np.ndarray], Iterate], correctors: int) -> None:
+    level = point.level()
+    products = point.primal * point.dual
+    affine = direction(-products)
+    reach = _reach(point, affine)
+    ratio = _after(point, affine, *reach).level() / level
+    # While one side cannot move, its products must not vanish before its residuals do.
+    sigma = min(max(ratio, BLOCKED * (1.0 - min(reach))) ** 3, CENTRE)
+    # The second-order term in full, however short the predictor's step: a share of it (the
+    # product of the two lengths, say) takes a third more iterations on the sets measured.
+    target = sigma * level - products - affine.primal * affine.dual
+    step = direction(target)
+    primal, dual = _reach(point, step)
+    for _ in range(correctors):
+        ahead = _after(point, step, min(1.0, primal + AIM), min(1.0, dual + AIM))
+        trial_target = target + _centring(ahead, sigma * level)
+        trial = direction(trial_target)
+        new_primal, new_dual = _reach(point, trial)
+        if new_primal + new_dual < primal + dual + GAIN:
+            break
+        step, target, primal, dual = trial, trial_target, new_primal, new_dual
+    point.primal += STEP * primal * step.primal
+    point.dual += STEP * dual * step.dual
+    point.free += STEP * primal * step.free
 
 
-def _centring(pairs: Pairs, level: float) -> list[np.ndarray]:
+def _after(point: Iterate, step: Iterate, primal: float, dual: float) -> Iterate:
+    return Iterate(point.primal + primal * step.primal, point.dual + dual * step.dual, 0.0)
+
+
+def _centring(ahead: Iterate, level: float) -> np.ndarray:
     """Gondzio's corrector: what pulls outlying products into [level/10, 10 level]."""
-    wanted = []
-    for a, b in pairs:
-        product = a * b
-        pull = np.clip(product, 0.1 * level, 10.0 * level) - product
-        wanted.append(np.maximum(pull, -10.0 * level))
-    return wanted
+    products = ahead.primal * ahead.dual
+    return np.maximum(np.clip(products, 0.1 * level, 10.0 * level) - products, -10.0 * level)
 
 
-def _reach(pairs: Pairs, moves: Pairs) -> tuple[float, float]:
+def _reach(point: Iterate, step: Iterate) -> tuple[float, float]:
     """Largest primal and dual step lengths up to 1 that stay in the orthant."""
-    primal = dual = 1.0
-    for (a, b), (da, db) in zip(pairs, moves, strict=True):
-        primal = min(primal, _ratio(a, da))
-        dual = min(dual, _ratio(b, db))
-    return primal, dual
+    return _ratio(point.primal, step.primal), _ratio(point.dual, step.dual)
 
 
 def _ratio(value: np.ndarray, change: np.ndarray) -> float:
-    with np.errstate(over="ignore"):
-        worst = float((change / value).min(initial=0.0))
+    worst = float((change / value).min(initial=0.0))
     return 1.0 if worst > -1.0 else -1.0 / worst
-
-
-def _move(point: Any, step: Any, primal: float, dual: float) -> None:
-    for names, length in ((point.PRIMAL, primal), (point.DUAL, dual)):
-        for name in names:
-            setattr(point, name, getattr(point, name) + length * getattr(step, name))

@@ -7,7 +7,6 @@ Woodbury form in r dimensions is unstable here: d spans 20 orders of magnitude.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -17,7 +16,7 @@ from scipy.linalg.blas import dsyrk
 from marginlab.errors import SolverError
 from marginlab.mrc.features import Matrix
 from marginlab.mrc.history import Clock
-from marginlab.mrc.ipm_core import advance, cholesky, cholesky_solve
+from marginlab.mrc.ipm_core import Iterate, advance, cholesky, cholesky_solve
 from marginlab.mrc.lp import (
     BudgetError,
     LpSolution,
@@ -33,28 +32,24 @@ FLOOR = 1e-10
 MAX_ITERATIONS = 150
 
 
-@dataclass
-class RowPoint:
-    """Interior point or direction of the restricted problem."""
+class RowPoint(Iterate):
+    """Interior point or direction of the restricted problem, with names for its parts."""
 
-    PRIMAL = ("plus", "minus", "nu", "slack")
-    DUAL = ("alpha", "r_plus", "r_minus")
+    def __init__(self, primal: np.ndarray, dual: np.ndarray, free: float, r: int) -> None:
+        super().__init__(primal, dual, free)
+        self.slack, self.plus, self.minus = row_parts(primal, r)
+        self.alpha, self.r_plus, self.r_minus = row_parts(dual, r)
 
-    plus: np.ndarray
-    minus: np.ndarray
-    nu: float
-    slack: np.ndarray
-    alpha: np.ndarray
-    r_plus: np.ndarray
-    r_minus: np.ndarray
+    def like(self) -> RowPoint:
+        """A direction at this point, to be filled."""
+        r = len(self.slack)
+        return RowPoint(np.empty_like(self.primal), np.empty_like(self.dual), 0.0, r)
 
-    def pairs(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """(primal, dual) complementary pairs."""
-        return [
-            (self.slack, self.alpha),
-            (self.plus, self.r_plus),
-            (self.minus, self.r_minus),
-        ]
+
+def row_parts(vector: np.ndarray, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Views of the pairs of the r constraints, of mu+ and of mu-."""
+    half = (r + len(vector)) // 2
+    return vector[:r], vector[r:half], vector[half:]
 
 
 def solve_rows(
@@ -83,7 +78,7 @@ def solve_rows(
             reason = str(error)
         if clock.left() <= 0:
             raise BudgetError("no solution within the time budget (interior point)")
-        point.slack = np.maximum(point.nu + lp.b - values, 1e-300)
+        point.slack[:] = np.maximum(point.free + lp.b - values, 1e-300)
         rests = (
             lam - lp.tau + moment - point.r_plus,
             lam + lp.tau - moment - point.r_minus,
@@ -103,7 +98,8 @@ def _start(lp: RestrictedLp, lam: np.ndarray) -> RowPoint:
     plus, minus = level / r_plus, level / r_minus
     values = np.asarray(lp.rows @ (plus - minus)) - lp.b
     nu = float(values.max()) + 0.5
-    return RowPoint(plus, minus, nu, nu - values, alpha, r_plus, r_minus)
+    primal = np.concatenate([nu - values, plus, minus])
+    return RowPoint(primal, np.concatenate([alpha, r_plus, r_minus]), nu, r)
 
 
 class _RowSystem:
@@ -124,35 +120,30 @@ class _RowSystem:
         self,
         p: RowPoint,
         rests: tuple[np.ndarray, np.ndarray, float],
-        target: list[np.ndarray],
+        target: np.ndarray,
     ) -> RowPoint:
         rest_plus, rest_minus, rest_sum = rests
-        c_a, c_plus, c_minus = target
+        c_a, c_plus, c_minus = row_parts(target, len(p.slack))
         k = c_a / p.slack
         q = (c_plus - p.plus * rest_plus) / p.r_plus - (c_minus - p.minus * rest_minus) / p.r_minus
         inner = self._solve(q / self.d - np.asarray(self.transposed @ k))
         rest = rest_sum - float(k.sum())
-        d_nu = float(
+        d = p.like()
+        d.free = float(
             (self.border @ inner - rest) / (self.corner - self.border @ self.border_solved)
         )
-        d_mu = inner + d_nu * self.border_solved
-        d_slack = d_nu - np.asarray(self.rows @ d_mu)
-        d_alpha = k - self.weight * d_slack
-        moment = np.asarray(self.transposed @ d_alpha)
-        d_r_plus, d_r_minus = rest_plus + moment, rest_minus - moment
-        d_plus = (c_plus - p.plus * d_r_plus) / p.r_plus
-        d_minus = (c_minus - p.minus * d_r_minus) / p.r_minus
-        error = d_mu - (d_plus - d_minus)
+        d_mu = inner + d.free * self.border_solved
+        d.slack[:] = d.free - np.asarray(self.rows @ d_mu)
+        d.alpha[:] = k - self.weight * d.slack
+        moment = np.asarray(self.transposed @ d.alpha)
+        d.r_plus[:], d.r_minus[:] = rest_plus + moment, rest_minus - moment
+        d.plus[:] = (c_plus - p.plus * d.r_plus) / p.r_plus
+        d.minus[:] = (c_minus - p.minus * d.r_minus) / p.r_minus
+        error = d_mu - (d.plus - d.minus)
         larger = p.plus >= p.minus
-        return RowPoint(
-            d_plus + np.where(larger, error, 0.0),
-            d_minus - np.where(larger, 0.0, error),
-            d_nu,
-            d_slack,
-            d_alpha,
-            d_r_plus,
-            d_r_minus,
-        )
+        d.plus += np.where(larger, error, 0.0)
+        d.minus -= np.where(larger, 0.0, error)
+        return d
 
     def _solve(self, rhs: np.ndarray) -> np.ndarray:
         return cholesky_solve(self.factored, rhs)

@@ -10,6 +10,7 @@ far down as needed, so neither has to be part of the program.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -39,7 +40,7 @@ class Presolved:
     kept: np.ndarray
     closed: np.ndarray
 
-    @property
+    @cached_property
     def complete(self) -> bool:
         """Whether every component is kept."""
         return bool(self.kept.all())
