@@ -9,6 +9,8 @@ beyond which the m x m factor has to take over.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.linalg.blas import dsyrk, dtrmm
 from scipy.linalg.lapack import dtrtri
@@ -46,9 +48,11 @@ class BlockForm:
     """
 
     def __init__(self, blocks: list[np.ndarray]) -> None:
-        self.blocks = [np.asfortranarray(psi) for psi in blocks]
+        # Where no block lacks a component, all are one array: one copy of it will do.
+        columns = {id(psi): np.asfortranarray(psi) for psi in blocks}
+        self.blocks = [columns[id(psi)] for psi in blocks]
         ends = np.cumsum([0, *(psi.shape[1] for psi in blocks)])
-        self.places = [slice(*pair) for pair in zip(ends[:-1], ends[1:], strict=True)]
+        self.places = [slice(*pair) for pair in pairwise(ends)]
         self.rows = np.empty((len(blocks[0]), int(ends[-1])), order="F")  # R L^-T, B = L L^T
         self.inverses: list[np.ndarray] = []  # L^-1, block by block
 

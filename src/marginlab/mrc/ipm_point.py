@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from marginlab.mrc.ipm_core import Iterate
@@ -36,11 +34,10 @@ class Point(Iterate):
         self.beta, self.delta, self.gamma, self.r_plus, self.r_minus = parts(dual, n, k)
 
     @classmethod
-    def of(cls, primal: Iterable[np.ndarray], dual: Iterable[np.ndarray], v: float) -> Point:
+    def of(cls, primal: Parts, dual: Parts, v: float) -> Point:
         """The point with these parts, in the order that `parts` gives."""
-        primal = list(primal)
-        flat = (np.concatenate([np.ravel(part) for part in side]) for side in (primal, dual))
-        return cls(*flat, v, *primal[0].shape)
+        n, k = primal[0].shape
+        return cls(_joined(primal), _joined(dual), v, n, k)
 
     def like(self) -> Point:
         """A direction at this point, to be filled."""
@@ -70,6 +67,10 @@ def parts(vector: np.ndarray, n: int, k: int) -> Parts:
         vector[ends[2] : ends[3]],
         vector[ends[3] :],
     )
+
+
+def _joined(each: Parts) -> np.ndarray:
+    return np.concatenate([np.ravel(part) for part in each])
 
 
 def start(samples: Presolved, tau: np.ndarray, lam: np.ndarray) -> Point:
