@@ -28,6 +28,7 @@ class NormalMatrix:
     def __init__(self) -> None:
         self.blocks: list[np.ndarray] = []
         self.block_form: BlockForm | None = None
+        self._exact = True  # whether the form by blocks has kept enough digits so far
         # Kept from one factorisation to the next: fresh pages cost as much as a small factor.
         self._gram, self._factor, self._rows = (np.empty((0, 0), order="F") for _ in range(3))
 
@@ -39,7 +40,8 @@ class NormalMatrix:
         kept = samples.kept.reshape(samples.phi.labels.n_blocks, -1)
         self.blocks = [psi if columns.all() else psi[:, columns] for columns in kept]
         sizes = [block.shape[1] for block in self.blocks]
-        self.block_form = BlockForm(self.blocks) if few_samples(len(psi), sizes) else None
+        by_blocks = self._exact and few_samples(len(psi), sizes)
+        self.block_form = BlockForm(self.blocks) if by_blocks else None
 
     def factor(self, h: np.ndarray, g: np.ndarray, kappa: np.ndarray, ridge: np.ndarray) -> None:
         """Assemble and factor.
@@ -55,7 +57,8 @@ class NormalMatrix:
         root = g / np.sqrt(kappa)[:, None]
         if self.block_form is not None and self.block_form.factor(h, root, ridge):
             return
-        self.block_form = None  # its rounding only grows from here on
+        if self.block_form is not None:
+            self.block_form, self._exact = None, False  # its rounding only grows from here on
         self._allocate(len(ridge), len(h))
         gram = self._one_block() if len(self.blocks) == 1 else self._all_blocks(root)
         self.factored = cholesky(gram, ridge, self._factor)
