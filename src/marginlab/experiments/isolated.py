@@ -17,6 +17,9 @@ from marginlab.mrc.lp import BudgetError
 
 __all__ = ["Run", "run_apart"]
 
+BRIEF = 1.0  # CPU seconds below which a call is repeated
+AGAIN = 5
+
 
 class Run(NamedTuple):
     """What one run cost.
@@ -33,6 +36,9 @@ class Run(NamedTuple):
 
 def run_apart(call: Callable[[], float], limit: float) -> Run:
     """Run ``call`` in a forked process.
+
+    A call of less than a second is called again, five times, and the median counts: the
+    first time a process touches memory can take longer than a short computation.
 
     Parameters
     ----------
@@ -79,8 +85,17 @@ def _inside(call: Callable[[], float], sender: Connection) -> None:
         sender.send((np.nan, np.nan, np.nan, used))
         return
     seconds = _cpu() - start
+    peak = _resident("VmHWM") - before
+    if seconds < BRIEF:
+        seconds = float(np.median([_seconds(call) for _ in range(AGAIN)]))
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    sender.send((seconds, _resident("VmHWM") - before + children, value))
+    sender.send((seconds, peak + children, value))
+
+
+def _seconds(call: Callable[[], float]) -> float:
+    start = _cpu()
+    call()
+    return _cpu() - start
 
 
 def _cpu() -> float:

@@ -9,8 +9,6 @@ beyond which the m x m factor has to take over.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 from scipy.linalg.blas import dsyrk, dtrmm
 from scipy.linalg.lapack import dtrtri
@@ -45,16 +43,25 @@ class BlockForm:
     ----------
     blocks : list of ndarray of shape (n, size)
         Features of the samples, block by block.
+
+    Notes
+    -----
+    Blocks are filled up with zeros to one size c, so that an operation on all of them is
+    one call: with small blocks, calls cost more than arithmetic.
     """
 
     def __init__(self, blocks: list[np.ndarray]) -> None:
-        # Where no block lacks a component, all are one array: one copy of it will do.
-        columns = {id(psi): np.asfortranarray(psi) for psi in blocks}
-        self.blocks = [columns[id(psi)] for psi in blocks]
-        ends = np.cumsum([0, *(psi.shape[1] for psi in blocks)])
-        self.places = [slice(*pair) for pair in pairwise(ends)]
-        self.rows = np.empty((len(blocks[0]), int(ends[-1])), order="F")  # R L^-T, B = L L^T
-        self.inverses: list[np.ndarray] = []  # L^-1, block by block
+        sizes = np.array([psi.shape[1] for psi in blocks])
+        n, c = len(blocks[0]), int(sizes.max())
+        self.real = np.arange(c) < sizes[:, None]
+        if all(psi is blocks[0] for psi in blocks):
+            self.psi = np.broadcast_to(blocks[0], (len(blocks), n, c))
+        else:
+            self.psi = np.zeros((len(blocks), n, c))
+            for own, psi in zip(self.psi, blocks, strict=True):
+                own[:, : psi.shape[1]] = psi
+        self.rows = np.empty((len(blocks), n, c))  # R L^-T, with B = L L^T
+        self.loss = np.inf  # relative residual to expect of a solve
 
     def factor(self, h: np.ndarray, root: np.ndarray, ridge: np.ndarray) -> bool:
         """Factor; False if the solves would lose too many digits.
@@ -67,30 +74,42 @@ class BlockForm:
             R is diag(root_y) psi there.
         ridge : ndarray of shape (m,)
         """
-        self.inverses = []
+        rows, n = self.rows, len(h)
+        np.multiply(self.psi, np.sqrt(h).T[:, :, None], out=rows)
+        gram = rows.transpose(0, 2, 1) @ rows
+        diagonal = np.arange(gram.shape[1])
+        gram[:, diagonal, diagonal] += self._filled(ridge, 1.0)
         try:
-            for y, (psi, place) in enumerate(zip(self.blocks, self.places, strict=True)):
-                gram = dsyrk(1.0, psi * np.sqrt(h[:, y])[:, None], trans=1, lower=1)
-                inverse = np.tril(dtrtri(cholesky(gram, ridge[place]), lower=1)[0])
-                np.multiply(psi, root[:, y : y + 1], out=self.rows[:, place])
-                dtrmm(1.0, inverse, self.rows[:, place], side=1, lower=1, trans_a=1, overwrite_b=1)
-                self.inverses.append(inverse)
-            inner = dsyrk(1.0, self.rows, lower=1)
-            largest = float(inner.diagonal().max())
-            if not largest < LARGEST:
-                return False
-            self.loss = largest * np.finfo(float).eps
-            self.inner = cholesky(inner, np.ones(len(inner)))
+            self.inverse = np.linalg.cholesky(gram)
+        except np.linalg.LinAlgError:
+            return False
+        np.multiply(self.psi, root.T[:, :, None], out=rows)
+        inner = np.zeros((n, n), order="F")
+        for lower, own in zip(self.inverse, rows, strict=True):
+            # Transposed views are in Fortran order: LAPACK and BLAS work in place.
+            dtrtri(lower.T, lower=0, overwrite_c=1)
+            dtrmm(1.0, lower.T, own.T, lower=0, trans_a=1, overwrite_b=1)
+            dsyrk(1.0, own.T, beta=1.0, c=inner, trans=1, lower=1, overwrite_c=1)
+        largest = float(inner.diagonal().max())
+        self.loss = largest * np.finfo(float).eps
+        if not largest < LARGEST:
+            return False
+        try:
+            self.inner = cholesky(inner, np.ones(n))
         except SolverError:
             return False
         return True
 
     def solve(self, rhs: np.ndarray) -> np.ndarray:
         """Solution of the factored system, to the digits that it keeps."""
-        w = np.empty_like(rhs)
-        for inverse, place in zip(self.inverses, self.places, strict=True):
-            np.dot(inverse, rhs[place], out=w[place])
-        w -= cholesky_solve(self.inner, self.rows @ w) @ self.rows
-        for inverse, place in zip(self.inverses, self.places, strict=True):
-            w[place] = inverse.T @ w[place]
-        return w
+        w = (self.inverse @ self._filled(rhs, 0.0)[:, :, None])[:, :, 0]
+        share = cholesky_solve(self.inner, (self.rows @ w[:, :, None]).sum(axis=0))
+        w -= (share.T @ self.rows)[:, 0]
+        x = (w[:, None] @ self.inverse)[:, 0]
+        return x[self.real]
+
+    def _filled(self, vector: np.ndarray, value: float) -> np.ndarray:
+        """Components by blocks, an array of shape (n_blocks, c)."""
+        filled = np.full(self.real.shape, value)
+        filled[self.real] = vector
+        return filled
