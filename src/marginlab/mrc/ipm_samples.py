@@ -12,7 +12,7 @@ __all__ = ["Working", "first_samples", "most_violated"]
 
 FIRST = 300  # samples of the first program, at least
 PER_COLUMN = 2  # and samples a column of psi
-SHARE = 2  # samples a component of Phi below which all samples are taken from the start
+SHARE = 1  # samples a component of Phi below which all samples are taken from the start
 JOIN = 100  # samples that join in one iteration, at most
 
 
