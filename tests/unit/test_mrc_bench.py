@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from marginlab.experiments import bench, bench_mrc
+from marginlab.experiments import bench, bench_mrc, isolated
 from marginlab.experiments.bench_mrc import _row, _solve
 from marginlab.experiments.isolated import run_apart
 from marginlab.mrc.estimates import make_problem
@@ -24,6 +24,20 @@ def test_a_run_apart_reports_value_time_and_memory():
     assert run.value == 4e6
     assert run.seconds >= 0.0
     assert 25.0 < run.peak_mb < 500.0
+
+
+@pytest.mark.parametrize(("brief", "calls"), [(1e9, 1 + isolated.AGAIN), (0.0, 1)])
+def test_a_brief_call_is_repeated_in_its_process(tmp_path, monkeypatch, brief, calls):
+    monkeypatch.setattr(isolated, "BRIEF", brief)
+    log = tmp_path / "calls"
+
+    def call():
+        with log.open("a") as file:
+            file.write("x")
+        return float(log.stat().st_size)
+
+    assert run_apart(call, 60.0).value == 1.0, "the answer is the first call's"
+    assert log.stat().st_size == calls
 
 
 def test_a_failed_run_has_no_time(capfd):
