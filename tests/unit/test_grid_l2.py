@@ -9,6 +9,7 @@ from sklearn.svm import SVC
 
 from marginlab.errors import SolverError, UserError
 from marginlab.svm.grid_direct import exact_product, full_newton, newton_target
+from marginlab.svm.grid_factor import ActiveSystem
 from marginlab.svm.grid_kernel import (
     centred_kernel,
     leading_eigenpairs,
@@ -16,6 +17,7 @@ from marginlab.svm.grid_kernel import (
     unique_rows,
 )
 from marginlab.svm.grid_l2 import Preconditioner, kkt_residuals, solve_grid
+from marginlab.svm.grid_settle import settle
 
 
 def _blobs(n, d, seed, gap=1.0):
@@ -151,6 +153,7 @@ def test_one_class_gives_a_constant():
 
 def test_gives_up_with_one_sentence(monkeypatch):
     monkeypatch.setattr("marginlab.svm.grid_direct._FULL_STEPS", 1)
+    monkeypatch.setattr("marginlab.svm.grid_settle._STEPS", 1)
     X, y = _blobs(80, 2, 7)
     with pytest.raises(SolverError, match="KKT residuals"):
         solve_grid(centred_kernel(X, 3.0).matrix, *_sides(y, np.full((1, 80), 100.0)), max_steps=1)
@@ -216,3 +219,73 @@ def test_newton_target_solves_the_bordered_system(precise):
     assert abs(beta.sum()) < 1e-5
     assert not beta[~on].any()
     np.testing.assert_allclose(exact_product(matrix, beta), matrix @ beta, atol=1e-4)
+
+
+def _active_problem(seed=5, n=200):
+    X, y = _blobs(n, 3, seed)
+    matrix = centred_kernel(X, 1.0).matrix
+    random = np.random.default_rng(seed)
+    cost = np.float32(50.0) * random.integers(1, 4, n).astype(np.float32)
+    return matrix, y, cost, random
+
+
+def _bordered(matrix, above, below):
+    """Solution of the active system by one dense solve in float64."""
+    h = (above + below).astype(np.float64)
+    rows = np.flatnonzero(h)
+    n = rows.size
+    big = np.ones((n + 1, n + 1))
+    big[:n, :n] = matrix[np.ix_(rows, rows)] + np.diag(1 / h[rows])
+    big[n, n] = 0
+    found = np.linalg.solve(big, np.append((above - below)[rows] / h[rows], 0))
+    beta = np.zeros(len(matrix))
+    beta[rows] = found[:n]
+    return beta, found[n]
+
+
+@pytest.mark.parametrize("changes", [0, 1, 7, 20, 60])
+def test_a_factor_serves_active_sets_that_differ_in_some_rows(changes):
+    matrix, y, cost, random = _active_problem()
+    system = ActiveSystem(matrix)
+    active = random.random(len(y)) < 0.8
+    sides = [np.where(active & (y == s), cost, np.float32(0)) for s in (1, -1)]
+    assert system.set_active(*sides)
+    other = active.copy()
+    other[random.choice(len(y), changes, replace=False)] ^= True
+    # a row of both labels of which one loss stops being active: the same row with another h
+    both = np.flatnonzero(other)[:2]
+    moved = [np.where(other & (y == s), cost, np.float32(0)) for s in (1, -1)]
+    moved[0][both] += 30
+    assert system.set_active(*moved)
+    assert system.factorisations == (1 if changes + 2 <= active.sum() / 8 else 2)
+    for _ in range(3):
+        f = system.improve()
+    beta, bias = _bordered(matrix, *moved)
+    np.testing.assert_allclose(system.beta, beta, atol=1e-6 * np.abs(beta).max())
+    np.testing.assert_allclose(f, matrix.astype(np.float64) @ beta + bias, atol=1e-6)
+
+
+def test_no_active_loss_is_no_system():
+    matrix, y, _, _ = _active_problem()
+    zeros = np.zeros(len(y), np.float32)
+    assert not ActiveSystem(matrix).set_active(zeros, zeros)
+
+
+def test_full_steps_from_any_guess_end_in_the_certified_solution():
+    matrix, y, cost, random = _active_problem()
+    sides = [np.where(y == s, cost, np.float32(0)) for s in (1, -1)]
+    for guess in (np.zeros(len(y)), 2.0 * y, random.standard_normal(len(y))):
+        found = settle(matrix, *sides, guess, 1e-5)
+        residuals, decisions = kkt_residuals(
+            matrix, found.beta[None].astype(np.float32), np.array([found.bias]),
+            *[side[None] for side in sides],
+        )  # fmt: skip
+        assert residuals[0] <= 2e-5
+        np.testing.assert_allclose(decisions[0], found.decisions, atol=1e-4)
+        assert 1 <= found.factorisations <= found.steps
+
+
+def test_full_steps_that_cannot_factor_say_so():
+    matrix = -10 * np.eye(30, dtype=np.float32)  # no kernel
+    ones = np.ones(30, np.float32)
+    assert settle(matrix, ones, 0 * ones, np.zeros(30), 1e-3) is None

@@ -17,7 +17,7 @@ from marginlab.experiments.subsvms_grid import (
     MEASURES,
     GammaRun,
     GridData,
-    decisions,
+    decision_blocks,
     point_scores,
     run_gamma,
 )
@@ -27,6 +27,7 @@ from marginlab.noise import minority_label
 from marginlab.progress import progress
 from marginlab.results import Results
 from marginlab.seeds import rng
+from marginlab.svm.grid_kernel import CentredKernel
 from marginlab.svm.grid_l2 import solve_grid
 
 __all__ = ["choose_blind", "run_baselines"]
@@ -160,21 +161,23 @@ def _bag_scores(
         begin = time.perf_counter()
         members = np.flatnonzero(best.gamma == g)
         kernel = data.kernel(gammas[g])
+        beta, bias = [], []
         for low in range(0, len(members), share):
-            part = members[low : low + share]
             sides = [
                 _bag_penalties(data, labels[k], settings["C"][best.cost[k]], settings["bags"], r)
-                for k in part
+                for k in members[low : low + share]
                 for r in [rng(seed, "subsvms", name, *tags[k], "bags")]
             ]
             positive, negative = (np.concatenate([s[i] for s in sides]) for i in (0, 1))
             solved = solve_grid(kernel.matrix, positive, negative, tol=settings["tolerance"])
-            scores = decisions(data, kernel, gammas[g], solved.beta, solved.bias)
-            votes = (scores > 0).reshape(len(part), settings["bags"], -1).mean(axis=1)
-            values = point_scores(_centred(votes, labels[part]), data.test_counts)
-            found |= {int(k): (v, 0.0) for k, v in zip(part, values, strict=True)}
+            beta.append(solved.beta)
+            bias.append(solved.bias)
+        votes = _bag_votes(
+            data, kernel, gammas[g], np.concatenate(beta), np.concatenate(bias), settings["bags"]
+        )
+        values = point_scores(_centred(votes, labels[members]), data.test_counts)
         seconds = (time.perf_counter() - begin) / len(members)
-        found |= {int(k): (found[int(k)][0], seconds) for k in members}
+        found |= {int(k): (v, seconds) for k, v in zip(members, values, strict=True)}
     return found
 
 
@@ -184,6 +187,21 @@ def _bag_penalties(
     """A bootstrap is a number of copies of each point, so it multiplies the point's penalty."""
     copies = random.multinomial(len(y), np.full(len(y), 1 / len(y)), size=bags)
     return data.penalties(y, cost * copies)
+
+
+def _bag_votes(
+    data: GridData,
+    kernel: CentredKernel,
+    gamma: float,
+    beta: NDArray[np.float32],
+    bias: NDArray[np.float64],
+    bags: int,
+) -> NDArray[np.float64]:
+    """Share of the bags that vote positive, for each label vector at each distinct test row."""
+    votes = np.empty((len(beta) // bags, data.test_rows.shape[0]))
+    for rows, scores in decision_blocks(data, kernel, gamma, beta, bias):
+        votes[:, rows] = (scores > 0).reshape(len(scores), -1, bags).mean(axis=2).T
+    return votes
 
 
 def _centred(votes: NDArray[np.floating], labels: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -28,6 +28,7 @@ __all__ = [
     "GridData",
     "class_penalties",
     "cross_validate",
+    "decision_blocks",
     "decisions",
     "fold_scores",
     "point_scores",
@@ -128,13 +129,31 @@ def decisions(
     -------
     ndarray of shape (m, v), float32
     """
+    scores = np.empty((len(beta), data.test_rows.shape[0]), np.float32)
+    for rows, block in decision_blocks(data, kernel, gamma, beta, bias):
+        scores[:, rows] = block.T
+    return scores
+
+
+def decision_blocks(
+    data: GridData,
+    kernel: CentredKernel,
+    gamma: float,
+    beta: Floats,
+    bias: NDArray[np.float64],
+) -> Iterator[tuple[slice, Floats]]:
+    """The same in blocks of test rows, each kernel block computed once for all SVMs.
+
+    Yields
+    ------
+    rows : slice of the distinct test rows
+    scores : ndarray of shape (length of rows, m), float32
+    """
     weights, offset = kernel.expansion(beta, bias)
     columns = np.ascontiguousarray(weights.T.astype(np.float32))
-    scores = np.empty((len(beta), data.test_rows.shape[0]), np.float32)
+    shift = offset.astype(np.float32)
     for rows, block in shifted_blocks(data.test_rows, data.rows, gamma):
-        scores[:, rows] = (block @ columns).T
-    scores += offset[:, None].astype(np.float32)
-    return scores
+        yield rows, block @ columns + shift
 
 
 def split_folds(n: int, folds: int, random: np.random.Generator) -> NDArray[np.int64]:

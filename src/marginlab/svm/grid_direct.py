@@ -1,4 +1,4 @@
-"""A direct Newton step of one SVM of a grid: Cholesky on its active rows."""
+"""Direct Newton steps of one SVM of a grid: Cholesky on its active rows."""
 
 from __future__ import annotations
 

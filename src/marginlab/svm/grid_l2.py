@@ -15,18 +15,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginlab.errors import SolverError, UserError
-from marginlab.svm.grid_direct import exact_product, full_newton, newton_target, steps_worth
+from marginlab.svm.grid_direct import (
+    exact_product,
+    full_newton,
+    newton_target,
+    steps_worth,
+)
 from marginlab.svm.grid_kernel import leading_eigenpairs
+from marginlab.svm.grid_kkt import kkt_residuals, margin_units
 from marginlab.svm.grid_rows import advance_rows, restart_rows, search_rows
+from marginlab.svm.grid_settle import settle
 
 __all__ = ["GridSolution", "Preconditioner", "kkt_residuals", "solve_grid"]
 
 Floats = NDArray[np.float32]
 _FORCING = 0.2  # a Newton system is solved to this part of the residual it starts from
-_PATIENCE = 12  # steps of conjugate gradients before a factorisation is thought of
+_PATIENCE = 4  # steps of conjugate gradients before a factorisation is thought of
+_RATIO = 1.5  # more than the price of a factorisation, since several follow
 _REFRESHES = 4  # times that a solution refused by its certificate is taken up again
 _STALL = 40  # steps of conjugate gradients on one linear system
-_BLOCK = 1024
 _SINGLE = 8  # direct steps of an SVM in float32; later ones are in float64
 _PATH = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0)
 _MOST = 24  # direct steps before an SVM is judged by its certificate
@@ -150,7 +157,9 @@ def solve_grid(
             break
         rows = np.flatnonzero(residuals > tol)
         state.refresh(rows, decisions)
-        hard = state.from_all(rows[residuals[rows] > 10 * tol], tol)
+        hard = rows[residuals[rows] > 10 * tol]
+        hard = state.settle(hard, decisions[hard], tol)
+        hard = state.from_all(hard, tol)
         state.continuation(hard, precondition, tol, max_steps)
     if not (residuals <= 10 * tol).all():
         worst = int(np.argmax(residuals))
@@ -164,45 +173,6 @@ def solve_grid(
     )
 
 
-def kkt_residuals(
-    matrix: Floats,
-    beta: Floats,
-    bias: NDArray[np.float64],
-    positive: Floats,
-    negative: Floats,
-    scale: Floats | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Certificates of optimality, in float64 from the coefficients alone.
-
-    At an optimum beta_u = P_u (1 - f_u)_+ - N_u (1 + f_u)_+. The residual is the largest
-    |difference| / (P_u + N_u): by how much the margins of the points at u would have to
-    shift for the equation to hold.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (u, u), float32
-    beta : ndarray of shape (m, u)
-    bias : ndarray of shape (m,)
-    positive, negative : ndarrays of shape (m, u)
-    scale : ndarray of shape (m, u), optional
-        1 / (P + N), and 1 over the SVM's mean penalty at rows without points.
-
-    Returns
-    -------
-    residuals : ndarray of shape (m,)
-    decisions : ndarray of shape (m, u), float64
-    """
-    scale = _scale(positive, negative) if scale is None else scale
-    decisions = np.empty(beta.shape)
-    exact = beta.astype(np.float64)
-    for low in range(0, len(matrix), _BLOCK):
-        rows = slice(low, low + _BLOCK)
-        decisions[:, rows] = exact @ matrix[rows].astype(np.float64).T
-    decisions += bias[:, None]
-    gap = positive * np.maximum(1 - decisions, 0) - negative * np.maximum(1 + decisions, 0) - exact
-    return (np.abs(gap) * scale).max(axis=1), decisions
-
-
 class _State:
     """Arrays of the SVMs at work."""
 
@@ -211,7 +181,7 @@ class _State:
     ) -> None:
         shape = positive.shape
         self.matrix, self.positive, self.negative = matrix, positive, negative
-        self.scale = _scale(positive, negative)
+        self.scale = margin_units(positive, negative)
         names = ("grad", "weight", "direction", "product", "d", "kd")
         self.arrays = {name: np.zeros(shape, np.float32) for name in names}
         self.beta = np.zeros(shape, np.float32) if start is None else start.astype(np.float32)
@@ -251,6 +221,21 @@ class _State:
         self.direct[rows] = self.refreshed[rows]
         self.refreshed[rows] = True
         self._restart(rows)
+
+    def settle(
+        self, rows: NDArray[np.intp], decisions: NDArray[np.floating], tol: float
+    ) -> NDArray[np.intp]:
+        """Solve rows by full Newton steps from what is active at ``decisions``; gives the rest."""
+        left = []
+        for row, f in zip(rows, decisions, strict=True):
+            found = settle(self.matrix, self.positive[row], self.negative[row], f, tol)
+            if found is None:
+                left.append(row)
+                continue
+            self.beta[row], self.bias[row] = found.beta, found.bias
+            self.factorisations[row] += found.factorisations
+            self.done[row] = True  # the certificate decides
+        return np.array(left, dtype=np.intp)
 
     def from_all(self, rows: NDArray[np.intp], tol: float) -> NDArray[np.intp]:
         """Solve hard rows by full Newton steps from all losses active; gives those left over."""
@@ -309,10 +294,14 @@ class _State:
         )  # fmt: skip
         self.inner[rows] += 1
         switch = self._worth_factoring(rows)
-        self.direct[rows[switch]] = True
+        taken = rows[switch]
+        left = self.settle(taken, self.values[taken] + self.bias[taken, None], tol)
+        self.direct[left] = True
+        switch &= ~self.done[rows]
         # close to the end and no nearer for long: float32's limit
         stalled = (self.residual[rows] <= 10 * tol) & (self.inner[rows] >= _STALL)
         ready |= switch | stalled
+        ready &= ~self.done[rows]
         self._move(rows[ready], shifts[ready], tol)
         self.done[rows] |= stalled
 
@@ -340,7 +329,7 @@ class _State:
     def _worth_factoring(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Rows that have paid for conjugate gradients what factorisations would cost."""
         price = steps_worth(self.active[rows], len(self.matrix))
-        return (self.spent[rows] > _PATIENCE + 1.5 * price) & ~self.direct[rows]
+        return (self.spent[rows] > _PATIENCE + _RATIO * price) & ~self.direct[rows]
 
     def _move(self, rows: NDArray[np.intp], shifts: NDArray[np.float64], tol: float) -> None:
         a = self.arrays
@@ -365,14 +354,6 @@ class _State:
             a["grad"], a["weight"], a["d"], a["kd"], self.rho, self.penalty, self.residual,
             self.active,
         )  # fmt: skip
-
-
-def _scale(positive: Floats, negative: Floats) -> Floats:
-    """1 / (P + N); where there are no points, 1 over the mean of P + N where there are."""
-    total = positive + negative
-    inside = total > 0
-    mean = total.sum(axis=1) / np.maximum(inside.sum(axis=1), 1)
-    return (1.0 / np.where(inside, total, np.maximum(mean, 1e-30)[:, None])).astype(np.float32)
 
 
 def _check(matrix: Floats, positive: Floats, negative: Floats) -> None:
