@@ -93,6 +93,22 @@ def test_two_classes_agree_with_the_binary_one():
     assert multi.objective == pytest.approx(binary.objective, rel=1e-5)
 
 
+@pytest.mark.parametrize("solve", [svm_lp, svm_ccg])
+def test_interior_point_and_simplex_agree(solve):
+    X, y = two_classes(n=150, m=12)
+    simplex, interior = (solve(X, y, 0.4, solver=s) for s in ("highs", "highs-ipm"))
+    assert interior.objective == pytest.approx(simplex.objective, rel=1e-6)
+    assert interior.lower_bound <= simplex.objective * (1 + 1e-9)
+    assert interior.gap <= 1e-6
+
+
+def test_interior_point_and_simplex_agree_with_many_classes():
+    X, y = two_classes(n=90, m=4)
+    labels = (y > 0).astype(int) + (X[:, 0] > 0.5)
+    simplex, interior = (svm_multi(X, labels, 0.4, solver=s) for s in ("highs", "highs-ipm"))
+    assert interior.objective == pytest.approx(simplex.objective, rel=1e-6)
+
+
 def test_mistakes_are_told():
     X, y = two_classes(n=20)
     with pytest.raises(UserError, match="-1 and \\+1"):
@@ -101,7 +117,7 @@ def test_mistakes_are_told():
         svm_lp(X, y, 0.0)
     with pytest.raises(UserError, match="every class present"):
         svm_multi(X, np.full(20, 2), 1.0)
-    with pytest.raises(UserError, match="use one of highs, cbc"):
+    with pytest.raises(UserError, match="use one of highs, highs-ipm, cbc"):
         open_box_lp("gurobi")
     with pytest.raises(BudgetError, match="time budget"):
         svm_lp(X, y, 1.0, time_limit=0.0)

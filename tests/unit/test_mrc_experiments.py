@@ -216,6 +216,20 @@ def test_tables_name_what_is_missing(job_files):
     assert checks["within"].all()
 
 
+def test_tables_take_the_interior_point_where_the_simplex_method_was_not_run(job_files):
+    runs = with_risk(read_runs([job_files[0]]))
+    one = runs[(runs["n"] == 48) & (runs["method"] != "lp-highs")].copy()
+    ipm = runs[(runs["n"] == 48) & (runs["method"] == "lp-highs")]
+    ipm = ipm.assign(method="lp-highs-ipm", solver="highs-ipm")
+    methods = {**METHODS, "lp-highs-ipm": {**METHODS["lp-highs"], "solver": "highs-ipm"}}
+    jobs = [{**DEFAULTS, **JOB}]
+    table = time_table(pd.concat([one, ipm]), jobs, methods, ["MRC-CCG", "MRC-LP"])
+    assert table.loc[1, "MRC-LP s"].endswith("(x1, interior point)")
+    assert table.loc[1, "LP / CCG"].endswith("(lp-highs-ipm)")
+    both = time_table(pd.concat([runs[runs["n"] == 48], ipm]), jobs, methods, ["MRC-LP"])
+    assert both.loc[1, "MRC-LP s"].endswith("(x1)")
+
+
 def test_ratio_pairs_repetitions():
     frame = pd.DataFrame(
         {

@@ -112,8 +112,7 @@ def _time_row(
         "R*": _risk(mine.loc[mine["repeat"] == 0, "best"].median()),
     }
     for label in labels:
-        name = _method_of(label, solver, methods)
-        each = mine[mine["method"] == name]
+        each = mine[mine["method"] == _method_of(label, solver, methods, mine)]
         row[f"{label} s"] = cell(each, "seconds_cpu", "%.2f", job) + _times(each, label)
         if label != "MRC-compact":
             row[f"{label} AE"] = cell(each, "off", "%.1e", job) if _solved(each) else "-"
@@ -148,13 +147,16 @@ def _times(each: pd.DataFrame, label: str) -> str:
         return ""
     if label == "MRC-SUB":
         return f" ({median(each, 'rounds'):.0f} it., x{count})"
-    return f" (x{count})"
+    how = ", interior point" if (each["solver"] == "highs-ipm").all() else ""
+    return f" (x{count}{how})"
 
 
-def _method_of(label: str, solver: str, methods: Mapping[str, Job]) -> str:
+def _method_of(label: str, solver: str, methods: Mapping[str, Job], mine: pd.DataFrame) -> str:
+    """The first method of a label and solver that the job has runs of."""
     wanted = {"cbc": ("cbc",), "highs": ("highs", "highs-ipm")}[solver]
     for name, settings in methods.items():
-        if settings["label"] == label and settings.get("solver", wanted[0]) in wanted:
+        fits = settings["label"] == label and settings.get("solver", wanted[0]) in wanted
+        if fits and (mine["method"] == name).any():
             return name
     return ""
 
@@ -175,9 +177,6 @@ def error_table(
         One line a data set and kind of features; mean and, where there are several
         repetitions, standard deviation.
     """
-    chosen = {"MRC-CCG": "ccg-highs", "MRC-CCG (CBC)": "ccg-cbc"}
-    for label in ("MRC-LP", "MRC-SUB", *_SVM):
-        chosen[label] = _method_of(label, "highs", methods)
     rows = []
     for job in jobs:
         mine = runs[(runs["job"] == job["name"]) & (runs["status"] == 0)]
@@ -186,6 +185,9 @@ def error_table(
         row = {"data set": job["dataset"], "features": job["features"].replace("_", " ")}
         bound = mine[mine["method"] == "ccg-highs"]
         row["minimax risk R"] = _spread(bound, "objective")
+        chosen = {"MRC-CCG": "ccg-highs", "MRC-CCG (CBC)": "ccg-cbc"}
+        for label in ("MRC-LP", "MRC-SUB", *_SVM):
+            chosen[label] = _method_of(label, "highs", methods, mine)
         for label, name in chosen.items():
             row[label] = _spread(mine[mine["method"] == name], "error")
         rows.append(row)

@@ -49,14 +49,20 @@ def open_box_lp(solver: str) -> BoxLP:
 
     Parameters
     ----------
-    solver : {"highs", "cbc"}
+    solver : {"highs", "highs-ipm", "cbc"}
+        HiGHS by dual simplex, for programs that grow; by interior point, for one large
+        program; CBC.
 
     Raises
     ------
     UserError
         If the solver's name is unknown.
     """
-    kinds: dict[str, Callable[[], BoxLP]] = {"highs": HighsBoxLP, "cbc": CbcBoxLP}
+    kinds: dict[str, Callable[[], BoxLP]] = {
+        "highs": HighsBoxLP,
+        "highs-ipm": lambda: HighsBoxLP("ipm"),
+        "cbc": CbcBoxLP,
+    }
     if solver not in kinds:
         raise UserError(f"solver {solver!r} is unknown; use one of {', '.join(kinds)}")
     return kinds[solver]()
@@ -120,15 +126,21 @@ def _priced(price: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
 
 
 class HighsBoxLP:
-    """HiGHS, one thread, dual simplex, hot-started after each growth.
+    """HiGHS, one thread: dual simplex hot-started after each growth, or interior point.
 
     New columns have two finite bounds, so the old basis stays dual feasible with them set
     at the right one: the dual simplex needs no first phase (the primal took 8 times as long).
+    The interior point starts anew each time and gives no basis; its values are checked as
+    any others are, so it needs no crossover, which can take longer than the rest.
+
+    Parameters
+    ----------
+    method : {"simplex", "ipm"}
     """
 
-    def __init__(self) -> None:
+    def __init__(self, method: str = "simplex") -> None:
         self._program = _Program.empty()
-        self._highs = new_highs(solver="simplex", simplex_strategy=1)
+        self._highs = new_highs(solver=method, simplex_strategy=1, run_crossover="off")
 
     def add_rows(self, block: Block, lower: float, upper: float) -> None:
         """Add rows (see `BoxLP`)."""

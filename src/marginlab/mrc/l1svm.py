@@ -40,7 +40,7 @@ def svm_lp(
         Labels -1 and +1.
     lam : float
         Weight of the penalty; the sum of hinge losses is not divided by n.
-    solver : {"highs", "cbc"}
+    solver : {"highs", "highs-ipm", "cbc"}
     time_limit : float
         Seconds.
 
