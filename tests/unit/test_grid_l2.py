@@ -1,5 +1,7 @@
 """The block solver of grids against its certificate, LIBSVM, and properties of the problem."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -16,7 +18,7 @@ from marginlab.svm.grid_kernel import (
     shifted_blocks,
     unique_rows,
 )
-from marginlab.svm.grid_l2 import Preconditioner, kkt_residuals, solve_grid
+from marginlab.svm.grid_l2 import Preconditioner, direct_guess, kkt_residuals, solve_grid
 from marginlab.svm.grid_settle import settle
 
 
@@ -289,3 +291,38 @@ def test_full_steps_that_cannot_factor_say_so():
     matrix = -10 * np.eye(30, dtype=np.float32)  # no kernel
     ones = np.ones(30, np.float32)
     assert settle(matrix, ones, 0 * ones, np.zeros(30), 1e-3) is None
+
+
+def test_a_guess_changes_the_way_and_not_the_solution():
+    X, y = _blobs(150, 3, 9)
+    matrix = centred_kernel(X, 1.5).matrix
+    random = np.random.default_rng(3)
+    whole = solve_grid(matrix, *_sides(y, np.full((1, 150), 80.0)), tol=1e-5)
+    copies = random.integers(0, 3, (4, 150))
+    sides = _sides(y, 80.0 * copies)
+    guess = np.repeat(whole.decisions.astype(np.float32), 4, axis=0)
+    guess[3] = np.nan
+    cold = solve_grid(matrix, *sides, tol=1e-5)
+    near = solve_grid(matrix, *sides, tol=1e-5, guess=guess)
+    np.testing.assert_allclose(near.decisions, cold.decisions, atol=2e-3)
+    assert (near.steps[:3] < cold.steps[:3]).all()  # direct steps first
+    assert near.steps[3] == cold.steps[3] > 0
+
+
+def test_a_wrong_guess_still_ends_at_the_solution():
+    X, y = _blobs(80, 2, 11)
+    matrix = centred_kernel(X, 2.0).matrix
+    sides = _sides(y, np.full((1, 80), 100.0))
+    wrong = np.random.default_rng(0).normal(0, 30, (1, 80)).astype(np.float32)
+    solved = solve_grid(matrix, *sides, tol=1e-5, guess=wrong)
+    assert solved.residuals[0] <= 1e-5
+
+
+def test_only_what_needed_direct_steps_is_a_guess():
+    X, y = _blobs(60, 2, 12)
+    matrix = centred_kernel(X, 1.0).matrix
+    solved = solve_grid(matrix, *_sides(y, np.full((2, 60), 20.0)))
+    marked = dataclasses.replace(solved, factorisations=np.array([0, 2]))
+    guess = direct_guess(marked)
+    assert np.isnan(guess[0]).all()
+    np.testing.assert_allclose(guess[1], solved.decisions[1], rtol=1e-6)

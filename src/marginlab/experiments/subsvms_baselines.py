@@ -28,7 +28,7 @@ from marginlab.progress import progress
 from marginlab.results import Results
 from marginlab.seeds import rng
 from marginlab.svm.grid_kernel import CentredKernel
-from marginlab.svm.grid_l2 import solve_grid
+from marginlab.svm.grid_l2 import GridSolution, Preconditioner, direct_guess, solve_grid
 
 __all__ = ["choose_blind", "run_baselines"]
 
@@ -156,29 +156,56 @@ def _bag_scores(
 ) -> dict[int, tuple[NDArray[np.float64], float]]:
     """Measures and seconds of bagging for each label vector, at Oracle-SVM's parameters."""
     found: dict[int, tuple[NDArray[np.float64], float]] = {}
-    share = max(1, _BLOCK // settings["bags"])
+    bags = settings["bags"]
     for g in np.unique(best.gamma):
         begin = time.perf_counter()
         members = np.flatnonzero(best.gamma == g)
         kernel = data.kernel(gammas[g])
-        beta, bias = [], []
-        for low in range(0, len(members), share):
-            sides = [
-                _bag_penalties(data, labels[k], settings["C"][best.cost[k]], settings["bags"], r)
-                for k in members[low : low + share]
-                for r in [rng(seed, "subsvms", name, *tags[k], "bags")]
-            ]
-            positive, negative = (np.concatenate([s[i] for s in sides]) for i in (0, 1))
-            solved = solve_grid(kernel.matrix, positive, negative, tol=settings["tolerance"])
-            beta.append(solved.beta)
-            bias.append(solved.bias)
-        votes = _bag_votes(
-            data, kernel, gammas[g], np.concatenate(beta), np.concatenate(bias), settings["bags"]
+        costs = [settings["C"][best.cost[k]] for k in members]
+        random = [rng(seed, "subsvms", name, *tags[int(k)], "bags") for k in members]
+        beta, bias = _train_bags(
+            data, kernel, labels[members], costs, bags, random, settings["tolerance"]
         )
+        votes = _bag_votes(data, kernel, gammas[g], beta, bias, bags)
         values = point_scores(_centred(votes, labels[members]), data.test_counts)
         seconds = (time.perf_counter() - begin) / len(members)
         found |= {int(k): (v, seconds) for k, v in zip(members, values, strict=True)}
     return found
+
+
+def _train_bags(
+    data: GridData,
+    kernel: CentredKernel,
+    labels: NDArray[np.int64],
+    costs: Sequence[float],
+    bags: int,
+    random: Sequence[np.random.Generator],
+    tol: float,
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Coefficients and biases of the bags of several label vectors, vector by vector."""
+    base = Preconditioner(kernel.matrix)
+    each = [np.full((1, labels.shape[1]), cost) for cost in costs]
+    whole = _solve(
+        kernel, [data.penalties(*of) for of in zip(labels, each, strict=True)], tol, base
+    )
+    guess = direct_guess(whole)
+    share, solved = max(1, _BLOCK // bags), []
+    for low in range(0, len(labels), share):
+        part = range(low, min(low + share, len(labels)))
+        sides = [_bag_penalties(data, labels[k], costs[k], bags, random[k]) for k in part]
+        solved.append(_solve(kernel, sides, tol, base, np.repeat(guess[part], bags, axis=0)))
+    return np.concatenate([s.beta for s in solved]), np.concatenate([s.bias for s in solved])
+
+
+def _solve(
+    kernel: CentredKernel,
+    sides: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]],
+    tol: float,
+    base: Preconditioner,
+    guess: NDArray[np.float32] | None = None,
+) -> GridSolution:
+    positive, negative = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
+    return solve_grid(kernel.matrix, positive, negative, tol=tol, preconditioner=base, guess=guess)
 
 
 def _bag_penalties(

@@ -20,7 +20,7 @@ from marginlab.svm.grid_kernel import (
     shifted_blocks,
     unique_rows,
 )
-from marginlab.svm.grid_l2 import GridSolution, Preconditioner, solve_grid
+from marginlab.svm.grid_l2 import GridSolution, Preconditioner, direct_guess, solve_grid
 
 __all__ = [
     "MEASURES",
@@ -171,6 +171,7 @@ def cross_validate(
     fold: NDArray[np.int64],
     *,
     tol: float,
+    guess: Floats | None = None,
 ) -> NDArray[np.float64]:
     """Points of each class right when held out, for each label vector and grid point.
 
@@ -186,6 +187,8 @@ def cross_validate(
     fold : ndarray of shape (n,)
         Fold of each point.
     tol : float
+    guess : ndarray of shape (k, g, u), optional
+        Decision values of the SVMs of all points, NaN where direct steps do not pay.
 
     Returns
     -------
@@ -199,9 +202,14 @@ def cross_validate(
         sides = [data.penalties(y, c * inside) for y, c in zip(labels, costs, strict=True)]
         positive, negative = (np.concatenate([s[i] for s in sides])[:, rows] for i in (0, 1))
         part = kernel.part(rows)
-        # cold: starting from the SVM of all points took three times as long
+        near = None if guess is None else guess[:, :, rows].reshape(-1, len(rows))
+        # coefficients cold: starting from the SVM of all points took three times as long
         solved = solve_grid(
-            part, np.ascontiguousarray(positive), np.ascontiguousarray(negative), tol=tol
+            part,
+            np.ascontiguousarray(positive),
+            np.ascontiguousarray(negative),
+            tol=tol,
+            guess=near,
         )
         values = solved.beta @ kernel.matrix[np.ix_(rows, out)]
         guess = (values + solved.bias[:, None].astype(np.float32) > 0).reshape(
@@ -313,12 +321,19 @@ def run_gamma(
         decisions(data, kernel, gamma, solved.beta, solved.bias), data.test_counts
     )
     trained = time.perf_counter()
+    guess = direct_guess(solved).reshape(*costs.shape[:2], -1)[folded]
     found = np.full((2, splits, *costs.shape[:2]), np.nan)
     for split in range(splits):
         random = rng(seed, "subsvms", name, "folds", split)
         fold = split_folds(labels.shape[1], settings["cv_folds"], random)
         right = cross_validate(
-            data, kernel, labels[folded], costs[folded], fold, tol=settings["tolerance"]
+            data,
+            kernel,
+            labels[folded],
+            costs[folded],
+            fold,
+            tol=settings["tolerance"],
+            guess=guess,
         )
         found[:, split, folded] = fold_scores(right, labels[folded])
     done = time.perf_counter()

@@ -26,7 +26,7 @@ from marginlab.svm.grid_kkt import kkt_residuals, margin_units
 from marginlab.svm.grid_rows import advance_rows, restart_rows, search_rows
 from marginlab.svm.grid_settle import settle
 
-__all__ = ["GridSolution", "Preconditioner", "kkt_residuals", "solve_grid"]
+__all__ = ["GridSolution", "Preconditioner", "direct_guess", "kkt_residuals", "solve_grid"]
 
 Floats = NDArray[np.float32]
 _FORCING = 0.2  # a Newton system is solved to this part of the residual it starts from
@@ -107,6 +107,7 @@ def solve_grid(
     tol: float = 1e-3,
     preconditioner: Preconditioner | None = None,
     start: Floats | None = None,
+    guess: Floats | None = None,
     max_steps: int = 2000,
     on_step: Callable[[int], None] | None = None,
 ) -> GridSolution:
@@ -129,6 +130,9 @@ def solve_grid(
         Made from the matrix by default.
     start : ndarray of shape (m, u), optional
         Coefficients to start from.
+    guess : ndarray of shape (m, u), optional
+        Decision values of like problems, from which direct steps are tried first; a row of NaN
+        is none. It pays where the like problem needed direct steps: see `direct_guess`.
     max_steps : int
         Products with the matrix before giving up.
     on_step : callable, optional
@@ -147,6 +151,9 @@ def solve_grid(
     """
     _check(matrix, positive, negative)
     state = _State(matrix, positive, negative, start)
+    if guess is not None:
+        known = np.flatnonzero(~np.isnan(guess[:, 0]))
+        state.settle(known, guess[known], tol)
     precondition = preconditioner or Preconditioner(matrix)
     for _ in range(1 + _REFRESHES):
         state.run(precondition, tol, max_steps, on_step)
@@ -171,6 +178,22 @@ def solve_grid(
     return GridSolution(
         state.beta, state.bias, residuals, state.steps, state.factorisations, decisions
     )
+
+
+def direct_guess(solution: GridSolution) -> Floats:
+    """Decision values of the SVMs that needed direct steps, NaN in the rows of the others.
+
+    Parameters
+    ----------
+    solution : GridSolution
+
+    Returns
+    -------
+    ndarray of shape (m, u), float32
+        For ``guess`` of `solve_grid`.
+    """
+    direct = solution.factorisations > 0
+    return np.where(direct[:, None], solution.decisions, np.nan).astype(np.float32)
 
 
 class _State:
