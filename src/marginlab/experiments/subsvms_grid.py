@@ -212,12 +212,12 @@ def cross_validate(
             guess=near,
         )
         values = solved.beta @ kernel.matrix[np.ix_(rows, out)]
-        guess = (values + solved.bias[:, None].astype(np.float32) > 0).reshape(
+        marked = (values + solved.bias[:, None].astype(np.float32) > 0).reshape(
             *costs.shape[:2], len(out)
         )
         for k, y in enumerate(labels):
             ups, downs = (data.collect(((y == s) & ~inside) * 1.0)[out] for s in (1, -1))
-            right[k] += np.stack([~guess[k] @ downs, guess[k] @ ups], axis=1)
+            right[k] += np.stack([~marked[k] @ downs, marked[k] @ ups], axis=1)
     return right
 
 
