@@ -275,6 +275,23 @@ def test_cleanlab_finds_flipped_labels():
     assert found[:10].mean() > found[10:].mean()
 
 
+@pytest.mark.parametrize("machines", [6, 9])
+def test_answers_of_peers_are_scikit_learns(machines):
+    rng_ = np.random.default_rng(3)
+    X = rng_.normal(size=(120, 3))
+    y = np.where(X[:, 0] + rng_.normal(size=120) > 0.8, 1, -1)
+    bags = BaggingClassifier(
+        subsvms_peers.BagSVC(), n_estimators=machines, max_samples=6, random_state=1
+    )
+    for model in (SVC(class_weight="balanced").fit(X, y), bags.fit(X, y)):
+        labels, values = subsvms_peers.answers(model, X)
+        np.testing.assert_array_equal(labels, model.predict(X))
+        np.testing.assert_allclose(values, model.decision_function(X), atol=1e-12)
+    machines_of = np.array([m.predict(X) for m in bags.estimators_])
+    tied = (machines_of == 1).sum(axis=0) * 2 == machines
+    assert tied.any() == (machines == 6), "six machines tie on some rows, nine never"
+
+
 def test_bags_of_one_class_vote_for_it():
     """With few errors a uniform bag often has one class only, which SVC refuses."""
     random = np.random.default_rng(0)

@@ -23,7 +23,7 @@ from marginlab.results import Results
 from marginlab.seeds import int_seed
 from marginlab.svm.kernels import resolve_gamma
 
-__all__ = ["BAGGING", "BALANCED", "CLEANLAB", "BagSVC", "run_peers"]
+__all__ = ["BAGGING", "BALANCED", "CLEANLAB", "BagSVC", "answers", "run_peers"]
 
 BALANCED, CLEANLAB, BAGGING = "SVC balanced", "cleanlab", "Bagging-SVC uniform"
 _FOLDS = 5  # cleanlab's out-of-sample probabilities
@@ -144,14 +144,37 @@ def _issues(X: Any, y: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 def _scores(model: Any, dataset: Dataset) -> dict[str, float]:
     truth = dataset.y_test
-    predicted = model.predict(dataset.X_test)
-    if hasattr(model, "decision_function"):
-        values = model.decision_function(dataset.X_test)
-    else:
-        values = model.predict_proba(dataset.X_test)[:, 1]
+    predicted, values = answers(model, dataset.X_test)
     return {
         "bac": bac(truth, predicted),
         "sif": sif(truth, predicted),
         "accuracy": accuracy(truth, predicted),
         "auc": auc(truth, values),
     }
+
+
+def answers(
+    model: SVC | BaggingClassifier, X: Any
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """``predict`` and ``decision_function`` of a peer with one pass over the kernel, not two.
+
+    Parameters
+    ----------
+    model : SVC or BaggingClassifier of `BagSVC`
+        Trained on the labels -1 and 1.
+    X : array of shape (n_samples, n_features)
+
+    Returns
+    -------
+    labels, values : ndarrays of shape (n_samples,)
+        A tie between the machines of a bag goes to -1, as in scikit-learn.
+    """
+    if isinstance(model, SVC):
+        values = model.decision_function(X)
+        return np.where(values > 0, 1, -1), values
+    votes, total = np.zeros(X.shape[0], dtype=int), np.zeros(X.shape[0])
+    for machine, features in zip(model.estimators_, model.estimators_features_, strict=True):
+        values = machine.decision_function(X[:, features])
+        votes += np.where(values > 0, 1, -1)
+        total += values
+    return np.where(votes > 0, 1, -1), total / len(model.estimators_)
