@@ -19,6 +19,7 @@ _REFINE = 1e-12  # members of the active set may disagree on the intercept by th
 _MAX_SMO = 5_000_000
 # Reordered sums vectorise; NaN and infinity keep their meaning.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
+_SORTED = {"nnan", "nsz"}  # comparisons vectorise; a NaN ends the search, and the residual tells
 
 
 @njit(cache=True, nogil=True)
@@ -266,10 +267,14 @@ def smo(K, y, cost, beta):  # type: ignore[no-untyped-def]
     """
     n = len(y)
     g = y.copy()
+    low, high, diagonal, gain = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    for m in range(n):
+        low[m], high[m] = (0.0, cost[m]) if y[m] > 0 else (-cost[m], 0.0)
+        diagonal[m] = K[m, m]
     updates, fresh = 0, True
     stop = 0.2 * KKT_TOLERANCE
     while updates < _MAX_SMO:
-        i, k = _working_pair(K, y, cost, beta, g, stop)
+        i, k = _working_pair(K, diagonal, low, high, beta, g, stop, gain)
         if (k < 0 and not fresh) or updates % 1000 == 999:
             # rounding has piled up in g: an end, too, must hold for a fresh one
             _decision(K, -beta, 0.0, g)
@@ -277,22 +282,26 @@ def smo(K, y, cost, beta):  # type: ignore[no-untyped-def]
             fresh = True
             # with a very large C the rounding of f alone exceeds the tolerance
             stop = max(0.2 * KKT_TOLERANCE, 64 * EPS * np.abs(beta).sum())
-            i, k = _working_pair(K, y, cost, beta, g, stop)
+            i, k = _working_pair(K, diagonal, low, high, beta, g, stop, gain)
         if k < 0:
             break
         updates += 1
         fresh = False
-        curvature = max(K[i, i] + K[k, k] - 2.0 * K[i, k], 1e-12)
-        room_i = cost[i] - beta[i] if y[i] > 0 else -beta[i]
-        room_k = beta[k] if y[k] > 0 else cost[k] + beta[k]
+        curvature = max(diagonal[i] + diagonal[k] - 2.0 * K[i, k], 1e-12)
+        room_i, room_k = high[i] - beta[i], beta[k] - low[k]
         step = min((g[i] - g[k]) / curvature, room_i, room_k)
         # land on the bound exactly, so that bounded points are known as such
-        beta[i] = (cost[i] if y[i] > 0 else 0.0) if step == room_i else beta[i] + step
-        beta[k] = (0.0 if y[k] > 0 else -cost[k]) if step == room_k else beta[k] - step
-        for m in range(n):
-            g[m] -= step * (K[m, i] - K[m, k])
+        beta[i] = high[i] if step == room_i else beta[i] + step
+        beta[k] = low[k] if step == room_k else beta[k] - step
+        _update(g, K[i], K[k], step)
     b = _intercept_l1(y, cost, beta, g)
     return b, _residual_l1(y, cost, beta, g, b), updates
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _update(g, row_i, row_k, step):  # type: ignore[no-untyped-def]
+    for m in range(len(g)):
+        g[m] -= step * (row_i[m] - row_k[m])
 
 
 @njit(cache=True, nogil=True)
@@ -306,27 +315,40 @@ def _can_fall(y, cost, beta):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _working_pair(K, y, cost, beta, g, stop):  # type: ignore[no-untyped-def]
+def _working_pair(K, diagonal, low, high, beta, g, stop, gain):  # type: ignore[no-untyped-def]
     """The steepest rising point, and the falling partner of the largest decrease.
 
     The partner is -1 where no pair violates the optimum by ``stop``. Smaller gaps are no
     partners either: between duplicates they are rounding, and moves without end.
     """
-    n = len(y)
-    i = -1
-    for m in range(n):
-        if _can_rise(y[m], cost[m], beta[m]) and (i < 0 or g[m] > g[i]):
-            i = m
-    best, k = 0.0, -1
-    for m in range(n):
-        if i < 0 or not _can_fall(y[m], cost[m], beta[m]):
-            continue
-        gap = g[i] - g[m]
-        if gap >= stop:
-            gain = gap * gap / max(K[i, i] + K[m, m] - 2.0 * K[i, m], 1e-12)
-            if gain > best:
-                best, k = gain, m
-    return i, k
+    i = _steepest(beta, high, g)
+    if i < 0 or _gains(K[i], diagonal, diagonal[i], low, beta, g, g[i], stop, gain) <= 0.0:
+        return i, -1
+    return i, np.argmax(gain)
+
+
+@njit(cache=True, nogil=True, fastmath=_SORTED)
+def _steepest(beta, high, g):  # type: ignore[no-untyped-def]
+    """First point of the largest g among those that can rise; -1 if none can."""
+    largest = -np.inf
+    for m in range(len(g)):
+        largest = max(largest, g[m] if beta[m] < high[m] else -np.inf)
+    for m in range(len(g)):
+        if g[m] == largest and beta[m] < high[m]:
+            return m
+    return -1
+
+
+@njit(cache=True, nogil=True, fastmath=_SORTED)
+def _gains(row, diagonal, own, low, beta, g, g_i, stop, gain):  # type: ignore[no-untyped-def]
+    """Fill in twice the decrease that each partner gives, 0 for no partner; the largest."""
+    largest = 0.0
+    for m in range(len(g)):
+        gap = g_i - g[m]
+        value = gap * gap / max(own + diagonal[m] - 2.0 * row[m], 1e-12)
+        gain[m] = value if gap >= stop and beta[m] > low[m] else 0.0
+        largest = max(largest, gain[m])
+    return largest
 
 
 @njit(cache=True, nogil=True)
