@@ -12,13 +12,9 @@ from sklearn.svm import SVC
 from marginlab.errors import SolverError, UserError
 from marginlab.svm.grid_direct import exact_product, full_newton, newton_target
 from marginlab.svm.grid_factor import ActiveSystem
-from marginlab.svm.grid_kernel import (
-    centred_kernel,
-    leading_eigenpairs,
-    shifted_blocks,
-    unique_rows,
-)
-from marginlab.svm.grid_l2 import Preconditioner, direct_guess, kkt_residuals, solve_grid
+from marginlab.svm.grid_kernel import centred_kernel, shifted_blocks, unique_rows
+from marginlab.svm.grid_l2 import direct_guess, kkt_residuals, solve_grid
+from marginlab.svm.grid_precondition import Preconditioner, leading_eigenpairs
 from marginlab.svm.grid_settle import settle
 
 
@@ -203,10 +199,39 @@ def test_eigenpairs_and_preconditioner():
     exact = np.sort(np.linalg.eigvalsh(matrix.astype(float)))[::-1][:20]
     np.testing.assert_allclose(values[:10], exact[:10], rtol=1e-3)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(20), atol=1e-4)
-    apply = Preconditioner(matrix, rank=80)
+    apply = Preconditioner.of(matrix, rank=80)
     inverse = np.linalg.inv(np.eye(80) + 2.0 * matrix.astype(float))
     block = np.random.default_rng(1).standard_normal((3, 80)).astype(np.float32)
     np.testing.assert_allclose(apply(block, np.full(3, 2.0)), block @ inverse, atol=1e-3)
+
+
+@pytest.mark.parametrize("rank", [25, 80])
+def test_part_of_a_preconditioner_is_that_of_the_part(rank):
+    X, _ = _blobs(80, 3, 10)
+    whole = Preconditioner.of(centred_kernel(X, 0.3).matrix, rank=rank)
+    last = whole.values[-1]
+    matrix = (whole.vectors * (whole.values - last)) @ whole.vectors.T + last * np.eye(80)
+    rows = np.flatnonzero(np.arange(80) % 4)
+    inverse = np.linalg.inv(np.eye(60) + 2.0 * matrix[np.ix_(rows, rows)])
+    block = np.random.default_rng(1).standard_normal((3, 60)).astype(np.float32)
+    part = whole.part(rows)
+    assert part.vectors.shape == (60, min(rank, 60))
+    np.testing.assert_allclose(part(block, np.full(3, 2.0)), block @ inverse, atol=1e-4)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_kernel_of_whole_numbers_is_looked_up(sparse):
+    random = np.random.default_rng(2)
+    X, Z = (random.integers(-3, 4, (n, 5)).astype(float) for n in (30, 2000))
+    plain = np.expm1(-0.4 * ((Z[:, None] - X[None]) ** 2).sum(axis=2))
+    given = [sp.csr_matrix(part) if sparse else part for part in (Z, X)]
+    found = np.concatenate([block for _, block in shifted_blocks(*given, 0.4)])
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, plain, rtol=1e-7, atol=1e-7)
+    shifted = np.concatenate([block for _, block in shifted_blocks(Z + 0.5, X + 0.5, 0.4)])
+    np.testing.assert_allclose(found, shifted, rtol=1e-6, atol=1e-7)
+    far = np.concatenate([block for _, block in shifted_blocks(Z + 2.0**9, X, 0.4)])
+    assert (far == -1).all()
 
 
 @pytest.mark.parametrize("precise", [False, True])

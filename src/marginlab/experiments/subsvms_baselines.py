@@ -28,7 +28,8 @@ from marginlab.progress import progress
 from marginlab.results import Results
 from marginlab.seeds import rng
 from marginlab.svm.grid_kernel import CentredKernel
-from marginlab.svm.grid_l2 import GridSolution, Preconditioner, direct_guess, solve_grid
+from marginlab.svm.grid_l2 import GridSolution, direct_guess, solve_grid
+from marginlab.svm.grid_precondition import Preconditioner
 
 __all__ = ["choose_blind", "run_baselines"]
 
@@ -99,7 +100,8 @@ def run_baselines(
         )
         best.see(g, done, base)
         runs.append(done)
-    bags = _bag_scores(points, labels, tags, gammas, best, settings, seed, name)
+    bases = [done.preconditioner for done in runs]
+    bags = _bag_scores(points, labels, tags, gammas, bases, best, settings, seed, name)
     results = Results(run, "subsvms")
     _add_grid_rows(results, name, tags, runs, base)
     _add_bag_rows(results, name, tags, bags)
@@ -149,6 +151,7 @@ def _bag_scores(
     labels: NDArray[np.int64],
     tags: Sequence[tuple[str, int]],
     gammas: Sequence[float],
+    bases: Sequence[Preconditioner],
     best: _Best,
     settings: Mapping[str, Any],
     seed: int,
@@ -164,7 +167,7 @@ def _bag_scores(
         costs = [settings["C"][best.cost[k]] for k in members]
         random = [rng(seed, "subsvms", name, *tags[int(k)], "bags") for k in members]
         beta, bias = _train_bags(
-            data, kernel, labels[members], costs, bags, random, settings["tolerance"]
+            data, kernel, bases[g], labels[members], costs, bags, random, settings["tolerance"]
         )
         votes = _bag_votes(data, kernel, gammas[g], beta, bias, bags)
         values = point_scores(_centred(votes, labels[members]), data.test_counts)
@@ -176,6 +179,7 @@ def _bag_scores(
 def _train_bags(
     data: GridData,
     kernel: CentredKernel,
+    base: Preconditioner,
     labels: NDArray[np.int64],
     costs: Sequence[float],
     bags: int,
@@ -183,7 +187,6 @@ def _train_bags(
     tol: float,
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """Coefficients and biases of the bags of several label vectors, vector by vector."""
-    base = Preconditioner(kernel.matrix)
     each = [np.full((1, labels.shape[1]), cost) for cost in costs]
     whole = _solve(
         kernel, [data.penalties(*of) for of in zip(labels, each, strict=True)], tol, base

@@ -20,7 +20,8 @@ from marginlab.svm.grid_kernel import (
     shifted_blocks,
     unique_rows,
 )
-from marginlab.svm.grid_l2 import GridSolution, Preconditioner, direct_guess, solve_grid
+from marginlab.svm.grid_l2 import GridSolution, direct_guess, solve_grid
+from marginlab.svm.grid_precondition import Preconditioner
 
 __all__ = [
     "MEASURES",
@@ -172,6 +173,7 @@ def cross_validate(
     *,
     tol: float,
     guess: Floats | None = None,
+    preconditioner: Preconditioner | None = None,
 ) -> NDArray[np.float64]:
     """Points of each class right when held out, for each label vector and grid point.
 
@@ -189,6 +191,8 @@ def cross_validate(
     tol : float
     guess : ndarray of shape (k, g, u), optional
         Decision values of the SVMs of all points, NaN where direct steps do not pay.
+    preconditioner : Preconditioner, optional
+        Of the kernel matrix of all points.
 
     Returns
     -------
@@ -209,6 +213,7 @@ def cross_validate(
             np.ascontiguousarray(positive),
             np.ascontiguousarray(negative),
             tol=tol,
+            preconditioner=None if preconditioner is None else preconditioner.part(rows),
             guess=near,
         )
         values = solved.beta @ kernel.matrix[np.ix_(rows, out)]
@@ -283,6 +288,7 @@ class GammaRun:
     residuals: NDArray[np.float64]
     seconds_grid: float
     seconds_cv: float
+    preconditioner: Preconditioner
 
 
 def run_gamma(
@@ -316,7 +322,8 @@ def run_gamma(
     begin = time.perf_counter()
     costs = np.stack([class_penalties(y, settings["C"], settings["W"]) for y in labels])
     kernel = data.kernel(gamma)
-    solved = _train(data, kernel, labels, costs, settings["tolerance"], seed)
+    base = Preconditioner.of(kernel.matrix, seed=int_seed(seed, "subsvms", "preconditioner"))
+    solved = _train(data, kernel, labels, costs, settings["tolerance"], base)
     scores = point_scores(
         decisions(data, kernel, gamma, solved.beta, solved.bias), data.test_counts
     )
@@ -334,6 +341,7 @@ def run_gamma(
             fold,
             tol=settings["tolerance"],
             guess=guess,
+            preconditioner=base,
         )
         found[:, split, folded] = fold_scores(right, labels[folded])
     done = time.perf_counter()
@@ -345,6 +353,7 @@ def run_gamma(
         solved.residuals.reshape(shape),
         trained - begin,
         done - trained,
+        base,
     )
 
 
@@ -354,9 +363,8 @@ def _train(
     labels: NDArray[np.int64],
     costs: NDArray[np.float64],
     tol: float,
-    seed: int,
+    base: Preconditioner,
 ) -> GridSolution:
     sides = [data.penalties(y, c) for y, c in zip(labels, costs, strict=True)]
     positive, negative = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
-    base = Preconditioner(kernel.matrix, seed=int_seed(seed, "subsvms", "preconditioner"))
     return solve_grid(kernel.matrix, positive, negative, tol=tol, preconditioner=base)

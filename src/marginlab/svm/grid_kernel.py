@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numba as nb
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -21,13 +22,14 @@ from marginlab.svm.kernels import Rows, linear_gram, squared_norms
 __all__ = [
     "CentredKernel",
     "centred_kernel",
-    "leading_eigenpairs",
     "shifted_blocks",
     "unique_rows",
 ]
 
 Floats = NDArray[np.float32]
+Norms = NDArray[np.floating]
 _BLOCK = 1024  # rows of a kernel block
+_DISTANCES = 2**16  # longest table of kernel values; float32 holds the inner products exactly
 
 
 @dataclass(frozen=True)
@@ -139,52 +141,40 @@ def shifted_blocks(Z: Rows, X: Rows, gamma: float) -> Iterator[tuple[slice, Floa
     block : ndarray of shape (length of rows, u), float32
     """
     z_norms, x_norms = squared_norms(Z), squared_norms(X)
-    small = np.float32 if _exact(Z) and _exact(X) else np.float64
+    table = _table(Z, X, gamma, z_norms, x_norms)
     for low in range(0, Z.shape[0], _BLOCK):
         rows = slice(low, min(low + _BLOCK, Z.shape[0]))
-        block = linear_gram(Z[rows], X, small)
+        if table is not None:
+            block = linear_gram(Z[rows], X, np.float32)
+            _look_up(block, z_norms[rows].astype(np.float32), x_norms.astype(np.float32), table)
+            yield rows, block
+            continue
+        block = linear_gram(Z[rows], X)
         block *= -2
-        block += z_norms[rows, None].astype(small)
-        block += x_norms[None, :].astype(small)
+        block += z_norms[rows, None]
+        block += x_norms[None, :]
         np.maximum(block, 0, out=block)
-        block *= small(-gamma)
-        yield rows, np.expm1(block, out=block).astype(np.float32, copy=False)
+        block *= -gamma
+        yield rows, np.expm1(block, out=block).astype(np.float32)
 
 
-def _exact(X: Rows) -> bool:
-    """Whether float32 holds all inner products of the rows exactly (small whole numbers)."""
+def _table(Z: Rows, X: Rows, gamma: float, z_norms: Norms, x_norms: Norms) -> Floats | None:
+    """K - 1 by squared distance, where all features are small whole numbers."""
+    largest = 2 * (z_norms.max(initial=0) + x_norms.max(initial=0))
+    if largest > _DISTANCES or not (_whole(Z) and _whole(X)):
+        return None
+    return np.expm1(-gamma * np.arange(largest + 1)).astype(np.float32)
+
+
+def _whole(X: Rows) -> bool:
     values = X.data if sp.issparse(X) else X
-    return bool(
-        np.all(values == np.rint(values)) and X.shape[1] * np.abs(values).max() ** 2 < 2**22
-    )
+    return bool(np.all(values == np.rint(values)))
 
 
-def leading_eigenpairs(
-    matrix: Floats, rank: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], Floats]:
-    """The largest eigenvalues of a symmetric matrix and their vectors, by random projection.
-
-    One power iteration on ``rank + 20`` random vectors; a preconditioner needs no more.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (u, u), float32
-    rank : int
-        At most u.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    values : ndarray of shape (rank,)
-        In falling order, at least 0.
-    vectors : ndarray of shape (u, rank), float32
-    """
-    width = min(rank + 20, len(matrix))
-    start = rng.standard_normal((len(matrix), width), dtype=np.float32)
-    for _ in range(2):
-        start, _ = np.linalg.qr(matrix @ start)
-    small = (start.T @ (matrix @ start)).astype(np.float64)
-    values, vectors = np.linalg.eigh((small + small.T) / 2)
-    order = np.argsort(-values)[:rank]
-    basis = np.ascontiguousarray(start @ vectors[:, order].astype(np.float32))
-    return np.maximum(values[order], 0.0), basis
+@nb.njit(cache=True)
+def _look_up(products, z_norms, x_norms, table):  # type: ignore[no-untyped-def]
+    """Replace inner products by table[squared distance]."""
+    for i in range(products.shape[0]):
+        norm = z_norms[i]
+        for j in range(products.shape[1]):
+            products[i, j] = table[np.uint32(norm + x_norms[j] - np.float32(2) * products[i, j])]

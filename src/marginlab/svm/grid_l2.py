@@ -21,12 +21,12 @@ from marginlab.svm.grid_direct import (
     newton_target,
     steps_worth,
 )
-from marginlab.svm.grid_kernel import leading_eigenpairs
 from marginlab.svm.grid_kkt import kkt_residuals, margin_units
+from marginlab.svm.grid_precondition import Preconditioner
 from marginlab.svm.grid_rows import advance_rows, restart_rows, search_rows
 from marginlab.svm.grid_settle import settle
 
-__all__ = ["GridSolution", "Preconditioner", "direct_guess", "kkt_residuals", "solve_grid"]
+__all__ = ["GridSolution", "direct_guess", "kkt_residuals", "solve_grid"]
 
 Floats = NDArray[np.float32]
 _FORCING = 0.2  # a Newton system is solved to this part of the residual it starts from
@@ -65,38 +65,6 @@ class GridSolution:
     steps: NDArray[np.int64]
     factorisations: NDArray[np.int64]
     decisions: NDArray[np.float64]
-
-
-class Preconditioner:
-    """Approximate inverse Hessians from the leading eigenpairs of the kernel matrix.
-
-    In the kernel space a Hessian is I + sum_u h_u phi_u phi_u^T. With h replaced by its mean
-    it is diagonal in the eigenvectors of K, whatever the labels: one basis serves all SVMs.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (u, u), float32
-    rank : int, optional
-        Eigenpairs; by default u/8, between 64 and 500.
-    seed : int
-        Of the random projection.
-    """
-
-    def __init__(self, matrix: Floats, rank: int | None = None, seed: int = 0) -> None:
-        size = len(matrix)
-        rank = min(max(size // 8, 64), 500) if rank is None else rank
-        rng = np.random.default_rng(seed)
-        self.values, self.vectors = leading_eigenpairs(matrix, min(rank, size), rng)
-        self._rows = np.ascontiguousarray(self.vectors.T)
-
-    def __call__(self, gradient: Floats, penalty: NDArray[np.float64]) -> Floats:
-        """Apply to one gradient a row, each with its mean active penalty."""
-        rest = 1.0 / (1.0 + penalty * self.values[-1])
-        scale = 1.0 / (1.0 + penalty[:, None] * self.values[None, :]) - rest[:, None]
-        part = (gradient @ self.vectors) * scale.astype(np.float32)
-        result = part @ self._rows
-        result += gradient * rest[:, None].astype(np.float32)
-        return result
 
 
 def solve_grid(
@@ -154,7 +122,7 @@ def solve_grid(
     if guess is not None:
         known = np.flatnonzero(~np.isnan(guess[:, 0]))
         state.settle(known, guess[known], tol)
-    precondition = preconditioner or Preconditioner(matrix)
+    precondition = preconditioner or Preconditioner.of(matrix)
     for _ in range(1 + _REFRESHES):
         state.run(precondition, tol, max_steps, on_step)
         residuals, decisions = kkt_residuals(
