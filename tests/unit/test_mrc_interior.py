@@ -18,8 +18,8 @@ from marginlab.mrc.oracle import maxima_above, sample_maximum
 from marginlab.mrc.presolve import presolve
 
 
-def overlapping(k, n=400, d=4, fourier=0, lambda_0=0.02):
-    random = np.random.default_rng(k)
+def overlapping(k, n=400, d=4, fourier=0, lambda_0=0.02, seed=None):
+    random = np.random.default_rng(k if seed is None else seed)
     codes = np.concatenate([np.arange(k), random.integers(0, k, n - k)])
     X = random.normal(size=(n, d)) + 0.8 * np.eye(max(k, d))[codes][:, :d]
     if fourier:
@@ -69,6 +69,16 @@ def test_equalities_only(few_at_first, k, n):
     result = solve_interior(problem, 1e-6)
     assert result.risk == pytest.approx(solve_compact(problem, "highs").risk, abs=2e-6)
     assert -1e-7 <= result.upper - result.lower <= 1e-6
+    assert result.dual_violation <= 1e-8
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("k", [3, 5])
+def test_equalities_whose_intercepts_move_like_v(few_at_first, k, seed):
+    """The corner of v is then a difference of equal sums: it was 0, and the step not finite."""
+    problem = overlapping(k, n=150, lambda_0=0.0, seed=seed)
+    result = solve_interior(problem, 1e-6)
+    assert result.risk == pytest.approx(solve_compact(problem, "highs").risk, abs=2e-6)
     assert result.dual_violation <= 1e-8
 
 

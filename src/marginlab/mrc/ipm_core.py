@@ -10,7 +10,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from marginlab.errors import SolverError
 
-__all__ = ["Iterate", "advance", "cholesky", "cholesky_solve"]
+__all__ = ["Iterate", "advance", "cholesky", "cholesky_solve", "corner"]
 
 BLOCKED = 0.5  # cube root of the share aimed at when one side cannot move at all
 CENTRE = 0.5  # largest share of the mean product that a step aims at
@@ -18,6 +18,7 @@ STEP = 0.995  # share of the way to the boundary
 CORRECTORS = 2  # centrality correctors (Gondzio) tried after Mehrotra's, at most
 AIM = 0.3  # step length a centrality corrector should add
 GAIN = 0.02  # and what it must add at least
+ROUNDING = 1e-14  # share of a sum that rounding may leave when all of it cancels
 
 
 @dataclass
@@ -96,6 +97,23 @@ def cholesky(gram: np.ndarray, ridge: np.ndarray, space: np.ndarray | None = Non
 def cholesky_solve(factor: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     """Solution of the system that `cholesky` factored."""
     return dpotrs(factor, rhs, lower=1)[0]
+
+
+def corner(total: float, taken: float) -> float:
+    """Pivot of the free variable: its diagonal entry less what the features take of it.
+
+    Where lambda = 0, an intercept a label does what the free variable does, and the difference
+    is nothing but rounding, of either sign. Kept above that, it lets the intercepts make the
+    move instead.
+
+    Parameters
+    ----------
+    total : float
+        Sum of the weights.
+    taken : float
+        Border times its solution.
+    """
+    return max(total - taken, ROUNDING * total)
 
 
 def _advance(point: Iterate, direction: Callable[[np.ndarray], Iterate], correctors: int) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from marginlab.mrc.ipm_core import corner
 from marginlab.mrc.ipm_gram import NormalMatrix
 from marginlab.mrc.ipm_point import Point, parts
 from marginlab.mrc.presolve import Presolved
@@ -51,7 +52,7 @@ class NewtonSystem:
         row_sums = self.matrix.apply_weights(np.ones_like(self.g))
         self.border = self.phi.adjoint(row_sums)
         self.border_solved = self.matrix.solve(self.border)
-        self.corner = row_sums.sum() - self.border @ self.border_solved
+        self.corner = corner(float(row_sums.sum()), float(self.border @ self.border_solved))
 
     def step(
         self, p: Point, target: np.ndarray, rests: tuple[np.ndarray, np.ndarray, float]

@@ -16,7 +16,7 @@ from scipy.linalg.blas import dsyrk
 from marginlab.errors import SolverError
 from marginlab.mrc.features import Matrix
 from marginlab.mrc.history import Clock
-from marginlab.mrc.ipm_core import Iterate, advance, cholesky, cholesky_solve
+from marginlab.mrc.ipm_core import Iterate, advance, cholesky, cholesky_solve, corner
 from marginlab.mrc.lp import (
     BudgetError,
     LpSolution,
@@ -114,7 +114,7 @@ class _RowSystem:
         self.factored = cholesky(self._gram(self.transposed, self.weight), 1.0 / self.d)
         self.border = np.asarray(self.transposed @ self.weight)
         self.border_solved = self._solve(self.border)
-        self.corner = float(self.weight.sum())
+        self.corner = corner(float(self.weight.sum()), float(self.border @ self.border_solved))
 
     def step(
         self,
@@ -129,9 +129,7 @@ class _RowSystem:
         inner = self._solve(q / self.d - np.asarray(self.transposed @ k))
         rest = rest_sum - float(k.sum())
         d = p.like()
-        d.free = float(
-            (self.border @ inner - rest) / (self.corner - self.border @ self.border_solved)
-        )
+        d.free = float((self.border @ inner - rest) / self.corner)
         d_mu = inner + d.free * self.border_solved
         d.slack[:] = d.free - np.asarray(self.rows @ d_mu)
         d.alpha[:] = k - self.weight * d.slack
