@@ -216,6 +216,15 @@ def test_tables_name_what_is_missing(job_files):
     assert checks["within"].all()
 
 
+def test_rows_of_the_check_show_the_same_repetition():
+    point = dict.fromkeys([*POINT, "m"], 0) | {"dataset": "x", "features": "text", "job": "x"}
+    runs = pd.DataFrame(
+        {**point, "method": method, "repeat": repeat, "status": 0, "objective": 0.5 + repeat / 10}
+        for method, repeat in [("ccg-cbc", 0), ("ccg-highs", 1), ("lp-highs", 0), ("ccg-highs", 0)]
+    )
+    assert check_table(runs)["R"].tolist() == ["0.500000", "0.500000"]
+
+
 def test_tables_take_the_interior_point_where_the_simplex_method_was_not_run(job_files):
     runs = with_risk(read_runs([job_files[0]]))
     one = runs[(runs["n"] == 48) & (runs["method"] != "lp-highs")].copy()

@@ -94,7 +94,7 @@ def _write_checks(runs: pd.DataFrame, folder: Path, settings: Settings) -> None:
     checks = runs[runs["job"].isin([job["name"] for job in settings["checks"]])]
     swept = [job["name"] for job in settings["checks"] if isinstance(job.get("n_classes"), list)]
     single = mrc_tables.check_table(checks[~checks["job"].isin(swept)])
-    note = "Largest difference over the repetitions; CBC hands back eight digits."
+    note = "R of the first repetition, largest difference over all; CBC hands back eight digits."
     caption = "Generation against the exact linear programs"
     write_table(single, folder / "checks", caption, note)
     classes = mrc_tables.check_classes(checks[checks["job"].isin(swept)])
