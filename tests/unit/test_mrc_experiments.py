@@ -216,13 +216,17 @@ def test_tables_name_what_is_missing(job_files):
     assert checks["within"].all()
 
 
-def test_rows_of_the_check_show_the_same_repetition():
-    point = dict.fromkeys([*POINT, "m"], 0) | {"dataset": "x", "features": "text", "job": "x"}
-    runs = pd.DataFrame(
-        {**point, "method": method, "repeat": repeat, "status": 0, "objective": 0.5 + repeat / 10}
-        for method, repeat in [("ccg-cbc", 0), ("ccg-highs", 1), ("lp-highs", 0), ("ccg-highs", 0)]
-    )
-    assert check_table(runs)["R"].tolist() == ["0.500000", "0.500000"]
+def test_rows_of_the_check_show_the_first_repetition(tmp_path):
+    lines = ["run,paper,dataset,method,setting,repeat,measure,value,seconds"]
+    for method, repeat, m in [("lp-highs", 0, 90), ("ccg-highs", 0, 90), ("ccg-highs", 1, 88)]:
+        setting = f"features=text;n=40;m={m};classes=2;lambda_0=0.1"
+        facts = {"status": 0, "objective": 0.5 + repeat / 10}
+        start = f"t,mrc,words,{method},{setting},{repeat}"
+        lines += [f"{start},{name},{facts[name]}," for name in facts]
+    path = tmp_path / "check_words.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    checks = check_table(read_runs([str(path)]))
+    assert checks[["m", "R"]].to_numpy().tolist() == [[90, "0.500000"]]
 
 
 def test_tables_take_the_interior_point_where_the_simplex_method_was_not_run(job_files):

@@ -171,13 +171,15 @@ def read_runs(paths: list[str]) -> pd.DataFrame:
     -------
     DataFrame
         Columns job, dataset, method, repeat, features, solver, n, m, width_m, classes and lambda_0,
-        and one a measure; NaN where a run has none.
+        and one a measure; NaN where a run has none. First repetitions come first in each job.
     """
     frames = []
     for path in paths:
         frame = read_results([path])
         keys = ["dataset", "method", "setting", "repeat"]
         wide = frame.set_index([*keys, "measure"])["value"].unstack("measure").reset_index()
+        # Text has another m in each repetition, so settings alone would not keep their order.
+        wide = wide.sort_values("repeat", kind="stable")
         frames.append(wide.assign(job=Path(path).stem))
     runs = pd.concat(frames, ignore_index=True)
     facts = runs["setting"].str.split(";").map(lambda parts: dict(p.split("=") for p in parts))

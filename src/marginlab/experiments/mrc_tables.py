@@ -220,7 +220,7 @@ def check_table(runs: pd.DataFrame) -> pd.DataFrame:
     for point, mine in runs[runs["status"] == 0].groupby(POINT, sort=False):
         facts = dict(zip(POINT, point, strict=True))
         for name in _CHECKED:
-            each = mine[mine["method"] == name].sort_values("repeat")
+            each = mine[mine["method"] == name]
             if len(each):
                 rows.append(_check_row(facts, mine, each, name))
     return pd.DataFrame(rows)
